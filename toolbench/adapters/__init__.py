@@ -1,0 +1,23 @@
+"""Adapters by wire protocol. Provider facts live here and in ``profiles.json`` and nowhere else."""
+
+from __future__ import annotations
+
+from toolbench.adapters.base import ProviderAdapter
+from toolbench.adapters.chat_completions import ChatCompletions
+from toolbench.errors import ConfigError
+
+ADAPTERS: dict[str, ProviderAdapter] = {adapter.protocol: adapter for adapter in (ChatCompletions(),)}
+
+
+def adapter_for(protocol: str) -> ProviderAdapter:
+    """Return the adapter of a protocol.
+
+    Raises
+    ------
+    ConfigError
+        When no adapter speaks it.
+    """
+    try:
+        return ADAPTERS[protocol]
+    except KeyError:
+        raise ConfigError(f"no adapter speaks {protocol!r}; there are: {', '.join(ADAPTERS)}") from None

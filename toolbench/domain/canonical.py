@@ -1,0 +1,90 @@
+"""Canonical JSON, hashes, and strict JSON reading.
+
+Canonical JSON is one fixed spelling of a value (sorted keys, no blanks, no value changed), so that equal
+contracts, prompts and arguments have equal hashes on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NoReturn
+
+JSON = Any
+"""Any value that JSON can express: dict, list, str, int, float, bool or None."""
+
+
+class StrictJSONError(ValueError):
+    """A text is not one strict JSON value.
+
+    Attributes
+    ----------
+    code
+        ``invalid_json``, ``duplicate_key``, ``non_finite_number`` or ``trailing_text``.
+    """
+
+    def __init__(self, code: str, message: str, line: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+        self.line = line
+
+
+def _refuse_duplicates(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    result: dict[str, JSON] = {}
+    for key, value in pairs:
+        if key in result:
+            raise StrictJSONError("duplicate_key", f"the key {key!r} occurs twice in one object")
+        result[key] = value
+    return result
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise StrictJSONError("non_finite_number", f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise StrictJSONError("non_finite_number", f"the number {text[:40]} is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite
+)
+
+
+def loads_strict(text: str) -> JSON:
+    """Read exactly one JSON value and refuse everything Python's reader lets pass.
+
+    Raises
+    ------
+    StrictJSONError
+        With the code of the fault: not JSON, a repeated key, NaN or an infinity, or text after the value.
+    """
+    stripped = text.strip(" \t\r\n")
+    try:
+        value, end = _DECODER.raw_decode(stripped)
+    except json.JSONDecodeError as error:
+        raise StrictJSONError("invalid_json", f"{error.msg} at character {error.pos}", error.lineno) from None
+    except StrictJSONError:
+        raise
+    except (RecursionError, ValueError) as error:
+        # Thousands of brackets, or an integer longer than Python converts: readable by nobody downstream.
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
+        raise StrictJSONError("invalid_json", reason) from None
+    if end != len(stripped):
+        rest = stripped[end : end + 40]
+        raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}")
+    return value
+
+
+def canonical_json(value: JSON) -> str:
+    """Return the one canonical spelling of ``value``: sorted keys, no blanks, types kept."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def sha256(value: JSON) -> str:
+    """Return the hex SHA-256 of a value's canonical JSON (of the text itself when given a string)."""
+    text = value if isinstance(value, str) else canonical_json(value)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,275 @@
+"""The configuration: which models, under which conditions, on which cases, with which limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.case import Case
+from toolbench.domain.files import read_json, validate
+from toolbench.errors import ConfigError
+
+PLACEHOLDER = re.compile(r"REPLACE_WITH|<[a-z _-]+>|CHANGE_?ME", re.IGNORECASE)
+SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
+BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
+EMBEDDED, BASELINE = "embedded:", "baseline:"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sampling settings as asked for; ``None`` leaves the choice to the provider."""
+
+    temperature: float | None = 0.0
+    max_output_tokens: int = 500
+    seed: int | None = None
+    parallel_tool_calls: bool | None = None
+    strict: bool | None = None
+    stream: bool = False
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """One model behind one wire protocol. ``provider`` is a label; (provider, model, protocol) is unique."""
+
+    provider: str
+    model: str
+    protocol: str
+    base_url: str
+    profile: str | None = None
+    api_key_env: str | None = None
+    settings: Settings = field(default_factory=Settings)
+    extra_body: Mapping[str, JSON] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    price: Mapping[str, JSON] | None = None
+    capabilities: Mapping[str, str] = field(default_factory=dict)
+    parallelism: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells this entry from all others."""
+        return self.provider, self.model, self.protocol
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A choice of cases; an absent list chooses all."""
+
+    tags: Sequence[str] | None = None
+    classes: Sequence[str] | None = None
+    langs: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+
+    def __call__(self, case: Case) -> bool:
+        """Whether the case is chosen."""
+        return (
+            (self.tags is None or bool(case.tags & set(self.tags)))
+            and (self.classes is None or case.klass in self.classes)
+            and (self.langs is None or case.lang in self.langs)
+            and (self.ids is None or case.id in self.ids)
+        )
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One experimental arm. Attempts of different conditions never meet in one figure."""
+
+    name: str
+    tool_choice: Literal["auto", "required", "none"] = "auto"
+    tool_order: str = "canonical"
+    tools: Literal["on", "off"] = "on"
+    descriptions: str | None = None
+    prompt: str | None = None
+    error_hints: bool = True
+    cases: Selection = field(default_factory=Selection)
+    repetitions: int | None = None
+
+    def admits(self, case: Case) -> bool:
+        """Whether a case makes sense under this condition.
+
+        A forced call says something only about cases in which a call is right, and a frozen history whose
+        next step is an answer cannot be played without its tools or with a forced call.
+        """
+        if not self.cases(case):
+            return False
+        if self.tool_choice == "required":
+            return case.expect.call_required and not case.starts_after_result
+        return not (self.tools == "off" and any("tool_calls" in message for message in case.messages))
+
+
+BUILT_IN_CONDITIONS: Mapping[str, Condition] = {
+    condition.name: condition
+    for condition in (
+        Condition("auto"),
+        Condition("reversed", tool_order="reversed"),
+        Condition("forced", tool_choice="required"),
+        Condition("no_tools", tools="off"),
+        Condition("no_hints", error_hints=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole run as asked for. See ``schemas/config.schema.json`` for every key."""
+
+    runs: tuple[ModelConfig, ...]
+    baselines: tuple[str, ...] = BASELINES
+    suites: tuple[str, ...] = ()
+    cases: Selection = field(default_factory=Selection)
+    conditions: tuple[Condition, ...] = (BUILT_IN_CONDITIONS["auto"],)
+    repetitions: int = 3
+    parallelism: int = 1
+    loop_limit: int = 5
+    seed: int = 0
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+    retries: Mapping[str, float] = field(default_factory=dict)
+    budgets: Mapping[str, float] = field(default_factory=dict)
+    gates: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    root: Path = field(default=Path())
+
+    @property
+    def players(self) -> tuple[ModelConfig, ...]:
+        """The baselines, then the models, in the order they are run."""
+        baselines = tuple(
+            ModelConfig(provider="baseline", model=name, protocol="chat_completions", base_url=BASELINE)
+            for name in self.baselines
+        )
+        return baselines + self.runs
+
+    def snapshot(self) -> dict[str, JSON]:
+        """Return the configuration as recorded in a run header: no key, no user part in an address."""
+        data = asdict(self)
+        del data["root"]
+        for run in data["runs"]:
+            run["base_url"] = public_url(run["base_url"])
+            run["headers"] = sorted(run["headers"])
+        return data
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the recorded configuration."""
+        return sha256(self.snapshot())
+
+    @classmethod
+    def load(cls, path: Path) -> Config:
+        """Load and check ``config.json``.
+
+        Raises
+        ------
+        ConfigError
+            For a broken file, an unknown key, a placeholder left in place, or anything that looks like a key.
+        """
+        return cls.from_json(read_json(path, error=ConfigError), str(path), path.parent)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], where: str, root: Path = Path()) -> Config:
+        """Build from the parsed document; ``root`` is the folder that suite names are looked up in."""
+        _refuse_keys(data, where)
+        validate(data, "config", where, ConfigError)
+        defaults = data.get("defaults", {})
+        runs = tuple(_model(entry, defaults, f"{where}: runs[{i}]") for i, entry in enumerate(data["runs"]))
+        for run in runs:
+            if [other.key for other in runs].count(run.key) > 1:
+                raise ConfigError(
+                    f"{where}: runs: {'/'.join(run.key)} occurs twice; give one another provider label"
+                )
+        plain = {
+            name: data[name]
+            for name in (
+                "repetitions",
+                "parallelism",
+                "loop_limit",
+                "seed",
+                "timeouts",
+                "retries",
+                "budgets",
+                "labels",
+                "gates",
+            )
+            if name in data
+        }
+        config = cls(
+            runs=runs,
+            baselines=tuple(data.get("baselines", BASELINES)),
+            suites=tuple(data.get("suites", ())),
+            cases=Selection(**data.get("cases", {})),
+            conditions=_conditions(data.get("conditions", ["auto"]), where),
+            root=root,
+            **plain,
+        )
+        if not config.players:
+            raise ConfigError(f"{where}: neither runs nor baselines name anything to run")
+        return config
+
+    def choose_conditions(self, names: Sequence[str]) -> Config:
+        """Return the same configuration with only the named conditions (its own, or built-in ones)."""
+        own = {condition.name: condition for condition in self.conditions}
+        known = {**BUILT_IN_CONDITIONS, **own}
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"unknown condition {name!r}; there are: {', '.join(known)}")
+        return replace(self, conditions=tuple(known[name] for name in dict.fromkeys(names)))
+
+
+def public_url(url: str) -> str:
+    """Return an address without user name, password, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> ModelConfig:
+    for name in ("model", "base_url", "provider"):
+        if PLACEHOLDER.search(entry[name]):
+            raise ConfigError(f"{where}.{name}: {entry[name]!r} is a placeholder; put the real value there")
+    if entry["base_url"].startswith(EMBEDDED) and entry["protocol"] in ("ollama_chat", "generate_content"):
+        raise ConfigError(f"{where}.protocol: the embedded server does not speak {entry['protocol']}")
+    return ModelConfig(**{**entry, "settings": Settings(**{**defaults, **entry.get("settings", {})})})
+
+
+def _conditions(entries: Iterable[str | Mapping[str, Any]], where: str) -> tuple[Condition, ...]:
+    conditions: dict[str, Condition] = {}
+    for index, entry in enumerate(entries):
+        if isinstance(entry, str):
+            if entry not in BUILT_IN_CONDITIONS:
+                known = ", ".join(BUILT_IN_CONDITIONS)
+                raise ConfigError(
+                    f"{where}: conditions[{index}]: unknown condition {entry!r}; built in: {known}"
+                )
+            condition = BUILT_IN_CONDITIONS[entry]
+        else:
+            # A definition with a built-in name starts from it, so that only the change is written down.
+            base = BUILT_IN_CONDITIONS.get(entry["name"], Condition(entry["name"]))
+            changes = {**entry, **({"cases": Selection(**entry["cases"])} if "cases" in entry else {})}
+            condition = replace(base, **changes)
+        if condition.name in conditions:
+            raise ConfigError(f"{where}: conditions[{index}]: {condition.name!r} occurs twice")
+        conditions[condition.name] = condition
+    return tuple(conditions.values())
+
+
+def _refuse_keys(data: JSON, where: str, path: str = "") -> None:
+    """Refuse a key written into the file, before anything can print or record it."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if re.fullmatch(r"(?i)(x[-_])?(api[-_]?key|token|secret|password|authorization)", str(name)) and (
+                not (isinstance(value, str) and value.startswith("env:"))
+            ):
+                raise ConfigError(
+                    f"{where}: {path}{name}: keys are never written here; name an environment variable "
+                    "in api_key_env (or write env:NAME as a header's value)"
+                )
+            _refuse_keys(value, where, f"{path}{name}.")
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            _refuse_keys(value, where, f"{path}[{index}].")
+    elif isinstance(data, str) and SECRET_LOOKING.search(data):
+        raise ConfigError(
+            f"{where}: {path.rstrip('.')}: looks like a key; keys come from the environment only"
+        )

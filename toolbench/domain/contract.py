@@ -1,0 +1,183 @@
+"""Tools and contracts: what a model may call, and the policy metadata it never sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.files import read_json, validate
+from toolbench.domain.validation import ArgumentIssue, argument_issues, build_validator
+from toolbench.errors import SuiteError
+
+Effect = Literal["read", "write"]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """One tool: what is sent to a model (name, description, parameters) and its policy metadata.
+
+    ``description`` holds one text per language; the key ``""`` serves every language. Policy fields
+    (everything after ``parameters``) are for executor, checks and baselines and are never sent.
+    """
+
+    name: str
+    description: Mapping[str, str]
+    parameters: Mapping[str, JSON]
+    effect: Effect = "read"
+    confirmation: bool = False
+    keywords: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    synonyms: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    normalizers: Mapping[str, str] = field(default_factory=dict)
+    ask_words: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    ownership: Sequence[str] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ToolSpec:
+        """Build from one entry of ``tools.json`` (already valid against the contract schema)."""
+        description = data["description"]
+        texts = description if isinstance(description, dict) else {"": description}
+        return cls(**{**data, "description": texts})
+
+    def described(self, lang: str) -> str:
+        """Return the description for a language, falling back to the language-neutral one.
+
+        Raises
+        ------
+        SuiteError
+            When the tool has no description for that language.
+        """
+        text = self.description.get(lang, self.description.get(""))
+        if text is None:
+            raise SuiteError(f"tool {self.name}: no description for language {lang!r}")
+        return text
+
+    @cached_property
+    def _validator(self) -> Any:
+        return build_validator(dict(self.parameters), f"tool {self.name}: parameters")
+
+    def issues(self, arguments: JSON) -> list[ArgumentIssue]:
+        """Return every fault of ``arguments`` against this tool's schema (empty when valid)."""
+        return argument_issues(self._validator, arguments)
+
+    @property
+    def properties(self) -> Mapping[str, JSON]:
+        """The schema's top-level properties."""
+        found: Mapping[str, JSON] = self.parameters.get("properties", {})
+        return found
+
+    @property
+    def required(self) -> Sequence[str]:
+        """Names of the required arguments."""
+        found: Sequence[str] = self.parameters.get("required", ())
+        return found
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A versioned set of tools in canonical order. ``hash`` covers everything in ``tools.json``."""
+
+    version: str
+    tools: tuple[ToolSpec, ...]
+    source: Mapping[str, JSON]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], where: str) -> Contract:
+        """Build and check a contract: schema, unique names, every parameter schema usable.
+
+        Raises
+        ------
+        SuiteError
+            Naming ``where`` and the tool that is wrong.
+        """
+        validate(data, "contract", where)
+        tools = tuple(ToolSpec.from_json(entry) for entry in data["tools"])
+        names = [tool.name for tool in tools]
+        for name in names:
+            if names.count(name) > 1:
+                raise SuiteError(f"{where}: tool {name} is defined twice")
+        for tool in tools:
+            build_validator(dict(tool.parameters), f"{where}: tool {tool.name}: parameters")
+        return cls(version=data["version"], tools=tools, source=data)
+
+    @classmethod
+    def load(cls, path: Path) -> Contract:
+        """Load ``tools.json``."""
+        return cls.from_json(read_json(path), str(path))
+
+    @cached_property
+    def by_name(self) -> Mapping[str, ToolSpec]:
+        """Tools by canonical name."""
+        return {tool.name: tool for tool in self.tools}
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON of the whole file."""
+        return sha256(dict(self.source))
+
+    def offered(self, names: Sequence[str] | None, order: str = "canonical") -> tuple[ToolSpec, ...]:
+        """Return the tools on offer, in contract order changed by ``order``.
+
+        Parameters
+        ----------
+        names
+            Names to keep; ``None`` keeps all.
+        order
+            ``canonical``, ``reversed``, or ``rotate:K`` (the first K tools move to the end).
+        """
+        kept = tuple(tool for tool in self.tools if names is None or tool.name in names)
+        if order == "canonical":
+            return kept
+        if order == "reversed":
+            return kept[::-1]
+        if order.startswith("rotate:") and order[7:].isdigit() and kept:
+            shift = int(order[7:]) % len(kept)
+            return kept[shift:] + kept[:shift]
+        raise SuiteError(f"tool order {order!r}: use canonical, reversed or rotate:K")
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Another wording of a contract: renamed tools, other descriptions. The tools behind it are the same."""
+
+    name: str
+    tools: Mapping[str, Mapping[str, JSON]]
+    source: Mapping[str, JSON]
+
+    @classmethod
+    def load(cls, path: Path, contract: Contract) -> Overlay:
+        """Load ``descriptions.<variant>.json`` and check it against its contract."""
+        data = read_json(path, "overlay")
+        for name in data["tools"]:
+            if name not in contract.by_name:
+                raise SuiteError(f"{path}: tools.{name}: the contract has no such tool")
+        renamed = [entry.get("name", name) for name, entry in data["tools"].items()]
+        kept = [name for name in contract.by_name if name not in data["tools"]]
+        if len(set(renamed + kept)) != len(renamed + kept):
+            raise SuiteError(f"{path}: two tools end up with the same name")
+        return cls(name=path.name.split(".")[1], tools=data["tools"], source=data)
+
+    def apply(self, tool: ToolSpec) -> ToolSpec:
+        """Return the tool as this variant words it (same schema rules, same policy)."""
+        entry = self.tools.get(tool.name)
+        if entry is None:
+            return tool
+        parameters: dict[str, JSON] = dict(tool.parameters)
+        wording = entry.get("parameters", {})
+        if wording:
+            properties = {
+                key: {**value, "description": wording[key]} if key in wording else value
+                for key, value in tool.properties.items()
+            }
+            parameters["properties"] = properties
+        description = entry.get("description", tool.description)
+        return replace(
+            tool,
+            name=entry.get("name", tool.name),
+            description=description if isinstance(description, dict) else {"": description},
+            parameters=parameters,
+        )

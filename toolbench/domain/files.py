@@ -1,0 +1,100 @@
+"""Reading input files: strict JSON, JSON Lines, and the shipped JSON Schemas, with errors that say where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
+from toolbench.errors import InputError, SuiteError
+
+
+def read_text(path: Path, error: type[InputError] = SuiteError) -> str:
+    """Read a UTF-8 file; every way it can fail becomes one line of the given error type."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise error(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise error(f"{path}: is a directory, a file is needed") from None
+    except UnicodeDecodeError as fault:
+        raise error(f"{path}: not UTF-8 text (byte {fault.start})") from None
+    except OSError as fault:
+        raise error(f"{path}: cannot be read ({fault.strerror or fault})") from None
+
+
+def read_json(path: Path, schema: str | None = None, error: type[InputError] = SuiteError) -> JSON:
+    """Read one strict JSON document and validate it against a shipped schema.
+
+    Raises
+    ------
+    InputError
+        Of the given type, with ``file:line`` for broken JSON and the path of the offending field otherwise.
+    """
+    text = read_text(path, error)
+    try:
+        value = loads_strict(text)
+    except StrictJSONError as fault:
+        raise error(f"{path}:{fault.line}: not valid JSON: {fault}") from None
+    if schema is not None:
+        validate(value, schema, str(path), error)
+    return value
+
+
+def read_jsonl(path: Path, schema: str | None = None) -> Iterator[tuple[int, JSON]]:
+    """Yield ``(line number, value)`` of every non-empty line of a JSON Lines input file.
+
+    Raises
+    ------
+    SuiteError
+        At the first line that is broken or does not fit the schema.
+    """
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = loads_strict(line)
+        except StrictJSONError as fault:
+            raise SuiteError(f"{path}:{number}: not valid JSON: {fault}") from None
+        if schema is not None:
+            validate(value, schema, f"{path}:{number}")
+        yield number, value
+
+
+@cache
+def schema_validator(name: str) -> Draft202012Validator:
+    """Return the validator of ``toolbench/domain/schemas/<name>.schema.json``, built once."""
+    text = resources.files("toolbench.domain").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    schema = loads_strict(text)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def validate(value: JSON, schema: str, where: str, error: type[InputError] = SuiteError) -> None:
+    """Validate against a shipped schema; the error names the place, the field and the rule."""
+    fault = best_match(schema_validator(schema).iter_errors(value))
+    if fault is not None:
+        raise error(f"{where}: {describe(fault)}")
+
+
+def describe(fault: ValidationError) -> str:
+    """Return a one-line description of a schema fault, short even for large values."""
+    field = fault.json_path.removeprefix("$").removeprefix(".") or "the whole value"
+    if fault.validator == "additionalProperties":
+        return f"{field}: {fault.message}"
+    if fault.validator == "required":
+        return f"{field}: {fault.message}"
+    if fault.validator == "oneOf" and fault.parent is None and isinstance(fault.instance, dict):
+        alternatives: Any = fault.validator_value
+        wanted = [alternative.get("required") for alternative in alternatives]
+        if all(wanted):
+            return f"{field}: exactly one of {', '.join('+'.join(names) for names in wanted)} is needed"
+    shown = repr(fault.instance)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return f"{field}: {shown} does not satisfy {fault.validator} {str(fault.validator_value)[:80]}"

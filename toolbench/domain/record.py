@@ -1,0 +1,233 @@
+"""What a run writes: one header line, then one attempt a line. Everything later is computed from these.
+
+``schemas/record.schema.json`` describes both kinds of line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from toolbench.domain.canonical import JSON
+from toolbench.domain.config import Condition, Selection
+from toolbench.domain.decision import ModelDecision
+from toolbench.domain.suite import Suite
+
+FORMAT = 1
+Status = Literal["ok", "transport_error", "unsupported", "budget"]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What the executor answered to one call.
+
+    ``content`` is the text handed to the model (size-capped: ``cut_from`` is its length before the cut),
+    ``value`` the structured result behind it, ``code``/``permanent`` the machine side of an error.
+    """
+
+    content: str
+    is_error: bool = False
+    value: JSON = None
+    code: str | None = None
+    permanent: bool | None = None
+    tries: Sequence[Mapping[str, JSON]] = ()
+    cut_from: int | None = None
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """One proposed call and its fate.
+
+    ``states`` is the path through ``proposed → validated → executed | failed``, or
+    ``proposed → rejected`` with ``rejection`` naming why. Model text never changes a state.
+    """
+
+    turn: int
+    id: str
+    tool: str
+    arguments: Mapping[str, JSON] | None
+    raw_arguments: str
+    states: Sequence[str]
+    rejection: str | None = None
+    result: ToolResult | None = None
+    idempotency_key: str | None = None
+    replayed: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the call was executed without an error."""
+        return self.states[-1] == "executed"
+
+
+@dataclass(frozen=True)
+class TurnRecord:
+    """One request/response pair.
+
+    ``settings`` maps a setting to what was asked, sent and honoured (``None``: cannot be known);
+    ``response`` holds status, kept headers and the complete text; times are in milliseconds.
+    """
+
+    index: int
+    user_turn: int
+    request: Mapping[str, JSON]
+    request_hash: str
+    settings: Mapping[str, Mapping[str, JSON]]
+    tool_names: Mapping[str, str]
+    losses: Sequence[str]
+    response: Mapping[str, JSON]
+    decision: ModelDecision
+    started_at: str
+    latency_ms: float
+    first_token_ms: float | None = None
+    request_id: str | None = None
+    retries: Sequence[Mapping[str, JSON]] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One case × one model × one condition × one repetition: the unit of the log."""
+
+    run_id: str
+    provider: str
+    model: str
+    protocol: str
+    suite: str
+    lang: str
+    condition: str
+    case_id: str
+    repetition: int
+    hashes: Mapping[str, str]
+    status: Status
+    stop: str
+    turns: Sequence[TurnRecord]
+    calls: Sequence[CallRecord]
+    started_at: str
+    seconds: float
+    error: Mapping[str, JSON] | None = None
+    retries: Sequence[Mapping[str, JSON]] = ()
+    type: Literal["attempt"] = "attempt"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Identity inside a run."""
+        return (
+            self.provider,
+            self.model,
+            self.protocol,
+            self.suite,
+            self.lang,
+            self.condition,
+            self.case_id,
+            str(self.repetition),
+        )
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return one log line as a plain object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
+        """Rebuild from a log line."""
+        return cls(
+            **{
+                **data,
+                "turns": tuple(
+                    TurnRecord(**{**turn, "decision": ModelDecision.from_json(turn["decision"])})
+                    for turn in data["turns"]
+                ),
+                "calls": tuple(
+                    CallRecord(**{**call, "result": ToolResult(**call["result"]) if call["result"] else None})
+                    for call in data["calls"]
+                ),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One attempt to be made."""
+
+    provider: str
+    model: str
+    protocol: str
+    suite: str
+    lang: str
+    condition: str
+    case_id: str
+    repetition: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The identity the attempt will have in the log."""
+        return (*(str(value) for value in asdict(self).values()),)
+
+
+@dataclass(frozen=True)
+class RunHeader:
+    """First line of a log: everything that is fixed before the first request.
+
+    ``suites`` are complete snapshots, so a log is scored without any other file; ``config`` is the recorded
+    configuration; ``plan`` can be derived from both.
+    """
+
+    run_id: str
+    started_at: str
+    config: Mapping[str, Any]
+    conditions: Sequence[Mapping[str, Any]]
+    players: Sequence[Mapping[str, Any]]
+    suites: Sequence[Mapping[str, Any]]
+    hashes: Mapping[str, Any]
+    versions: Mapping[str, str]
+    git_commit: str | None = None
+    gates: Mapping[str, JSON] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    type: Literal["run"] = "run"
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the header line as a plain object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunHeader:
+        """Rebuild from the first line of a log."""
+        return cls(**data)
+
+    def load_suites(self) -> dict[str, Suite]:
+        """Return the suites as they were when the run started."""
+        return {data["name"]: Suite.from_snapshot(data, f"run {self.run_id}") for data in self.suites}
+
+    def load_conditions(self) -> dict[str, Condition]:
+        """Return the conditions by name."""
+        return {
+            data["name"]: Condition(**{**data, "cases": Selection(**data["cases"])})
+            for data in self.conditions
+        }
+
+    def plan(self, suites: Mapping[str, Suite] | None = None) -> Iterator[Planned]:
+        """Yield every attempt of the matrix in running order.
+
+        Player → suite → language → condition → repetition → case: neighbours share system prompt and
+        tools, which a server with a prefix cache rewards, and a run that stops early has whole repetitions.
+        """
+        suites = suites or self.load_suites()
+        conditions = self.load_conditions()
+        for player in self.players:
+            for suite in suites.values():
+                for lang in suite.langs:
+                    for condition in conditions.values():
+                        cases = [c for c in suite.cases if c.lang == lang and condition.admits(c)]
+                        repetitions = condition.repetitions or self.config["repetitions"]
+                        for repetition in range(repetitions):
+                            for case in cases:
+                                yield Planned(
+                                    player["provider"],
+                                    player["model"],
+                                    player["protocol"],
+                                    suite.name,
+                                    lang,
+                                    condition.name,
+                                    case.id,
+                                    repetition,
+                                )

@@ -1,0 +1,197 @@
+"""A suite: contract + prompts + executor script + rules + cases, loaded, cross-checked and hashed.
+
+On disk a suite is ``contracts/<name>/{tools.json, prompt.<lang>.md, executor.json, rules.json}`` plus
+``cases/<name>.<lang>.jsonl``. A run stores the same things as one JSON snapshot, so that an old log is
+scored against what it was run with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.case import Case
+from toolbench.domain.contract import Contract, Overlay
+from toolbench.domain.files import read_json, read_jsonl, read_text
+from toolbench.errors import SuiteError
+
+NO_RULES: Mapping[str, JSON] = {"version": "none"}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything needed to play and to judge one family of cases.
+
+    ``prompts`` maps ``<lang>`` or ``<lang>.<variant>`` to a text, ``overlays`` maps a description variant's
+    name to it; ``executor`` and ``rules`` are the validated JSON documents.
+    """
+
+    name: str
+    contract: Contract
+    prompts: Mapping[str, str]
+    executor: Mapping[str, JSON]
+    rules: Mapping[str, JSON]
+    overlays: Mapping[str, Overlay]
+    cases: tuple[Case, ...]
+
+    def prompt(self, lang: str, variant: str | None = None) -> str:
+        """Return the system prompt of a language (and variant).
+
+        Raises
+        ------
+        SuiteError
+            When the suite has no such prompt.
+        """
+        key = lang if variant is None else f"{lang}.{variant}"
+        try:
+            return self.prompts[key]
+        except KeyError:
+            raise SuiteError(f"suite {self.name}: prompt.{key}.md is missing") from None
+
+    def overlay(self, name: str | None) -> Overlay | None:
+        """Return a description variant by name (``None`` is the contract's own wording)."""
+        if name is None:
+            return None
+        try:
+            return self.overlays[name]
+        except KeyError:
+            known = ", ".join(sorted(self.overlays)) or "none"
+            raise SuiteError(f"suite {self.name}: no descriptions.{name}.json (there: {known})") from None
+
+    @cached_property
+    def case_by_key(self) -> Mapping[tuple[str, str], Case]:
+        """Cases by ``(lang, id)``."""
+        return {(case.lang, case.id): case for case in self.cases}
+
+    @cached_property
+    def hashes(self) -> Mapping[str, str]:
+        """SHA-256 by part: contract, executor, rules, cases, each prompt and each description variant."""
+        return {
+            "contract": self.contract.hash,
+            "executor": sha256(dict(self.executor)),
+            "rules": sha256(dict(self.rules)),
+            "cases": sha256([dict(case.source) for case in self.cases]),
+            **{f"prompt.{key}": sha256(text) for key, text in sorted(self.prompts.items())},
+            **{f"descriptions.{key}": sha256(dict(o.source)) for key, o in sorted(self.overlays.items())},
+        }
+
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """Languages of the cases, sorted."""
+        return tuple(sorted({case.lang for case in self.cases}))
+
+    def keep(self, cases: Iterable[Case]) -> Suite:
+        """Return the same suite with other cases."""
+        return replace(self, cases=tuple(cases))
+
+    def snapshot(self) -> dict[str, JSON]:
+        """Return the suite as one JSON value; :meth:`from_snapshot` is its inverse."""
+        return {
+            "name": self.name,
+            "contract": dict(self.contract.source),
+            "prompts": dict(self.prompts),
+            "executor": dict(self.executor),
+            "rules": dict(self.rules),
+            "overlays": {name: dict(overlay.source) for name, overlay in self.overlays.items()},
+            "cases": [dict(case.source) for case in self.cases],
+        }
+
+    @classmethod
+    def from_snapshot(cls, data: Mapping[str, Any], where: str) -> Suite:
+        """Rebuild a suite from a run header."""
+        return cls(
+            name=data["name"],
+            contract=Contract.from_json(data["contract"], where),
+            prompts=data["prompts"],
+            executor=data["executor"],
+            rules=data["rules"],
+            overlays={
+                name: Overlay(name=name, tools=source["tools"], source=source)
+                for name, source in data["overlays"].items()
+            },
+            cases=tuple(Case.from_json(case) for case in data["cases"]),
+        )
+
+
+def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
+    """Load a suite from its ``tools.json`` and its case files.
+
+    Prompt, executor script, rules and description variants are taken from the folder of ``tools.json``;
+    its name is the suite's name. Missing ``executor.json`` or ``rules.json`` mean an empty script and no
+    rules. (A thorough check across the files is :func:`toolbench.proving.lint.lint`.)
+
+    Raises
+    ------
+    SuiteError
+        With ``file:line`` and the field, for anything that cannot be played: broken files, unknown tools,
+        duplicate ids, a language without a prompt.
+    """
+    contract = Contract.load(tools)
+    folder = tools.parent
+    prompts = {
+        path.name.removeprefix("prompt.").removesuffix(".md"): read_text(path).strip()
+        for path in sorted(folder.glob("prompt.*.md"))
+    }
+    executor_file, rules_file = folder / "executor.json", folder / "rules.json"
+    suite = Suite(
+        name=folder.name,
+        contract=contract,
+        prompts=prompts,
+        executor=(
+            read_json(executor_file, "executor")
+            if executor_file.exists()
+            else {"version": "none", "rules": []}
+        ),
+        rules=read_json(rules_file, "rules") if rules_file.exists() else NO_RULES,
+        overlays={
+            overlay.name: overlay
+            for overlay in (
+                Overlay.load(path, contract) for path in sorted(folder.glob("descriptions.*.json"))
+            )
+        },
+        cases=tuple(case for path in cases for case in _load_cases(path, contract)),
+    )
+    seen: set[tuple[str, str]] = set()
+    for case in suite.cases:
+        if (case.lang, case.id) in seen:
+            raise SuiteError(f"suite {suite.name}: the case id {case.id} ({case.lang}) occurs twice")
+        seen.add((case.lang, case.id))
+        suite.prompt(case.lang)
+    return suite
+
+
+def find_suite(root: Path, name: str) -> Suite:
+    """Load a suite by name from ``root/contracts/<name>`` and ``root/cases/<name>.*.jsonl``."""
+    tools = root / "contracts" / name / "tools.json"
+    if not tools.exists():
+        known = sorted(path.parent.name for path in root.glob("contracts/*/tools.json"))
+        raise SuiteError(f"{tools}: no such suite; there are: {', '.join(known) or 'none'}")
+    files = sorted((root / "cases").glob(f"{name}.*.jsonl"))
+    if not files:
+        raise SuiteError(f"{root / 'cases'}: no case file named {name}.<lang>.jsonl")
+    return load_suite(tools, files)
+
+
+def _load_cases(path: Path, contract: Contract) -> Iterable[Case]:
+    for number, data in read_jsonl(path, "case"):
+        where = f"{path}:{number}"
+        case = Case.from_json(data)
+        for field, name in _named_tools(case):
+            if name not in contract.by_name:
+                known = ", ".join(contract.by_name)
+                raise SuiteError(f"{where}: {field}: unknown tool {name!r} (the contract has {known})")
+        yield case
+
+
+def _named_tools(case: Case) -> Iterable[tuple[str, str]]:
+    yield from (("tools", name) for name in case.tools or ())
+    for message in case.messages:
+        yield from (("messages.tool_calls", call["name"]) for call in message.get("tool_calls", ()))
+    for index, expect in enumerate((case.expect, *(turn.expect for turn in case.turns))):
+        at = "expect" if index == 0 else f"turns[{index - 1}].expect"
+        yield from ((f"{at}.calls", call.tool) for call in expect.calls)
+        yield from ((f"{at}.forbidden_tools", name) for name in expect.forbidden_tools)

@@ -1,0 +1,212 @@
+"""Arguments against a tool's JSON Schema: every fault has its own code.
+
+The same function decides whether the executor accepts a call and what the checks report about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import extend
+from referencing import Registry
+
+from toolbench.domain.canonical import JSON
+from toolbench.errors import SuiteError
+
+CODE_OF_KEYWORD = {
+    "type": "wrong_type",
+    "required": "missing_required",
+    "dependentRequired": "missing_required",
+    "enum": "not_in_enum",
+    "const": "not_in_enum",
+    "minimum": "out_of_range",
+    "maximum": "out_of_range",
+    "exclusiveMinimum": "out_of_range",
+    "exclusiveMaximum": "out_of_range",
+    "multipleOf": "out_of_range",
+    "pattern": "pattern_mismatch",
+    "minLength": "too_short",
+    "minItems": "too_short",
+    "minProperties": "too_short",
+    "maxLength": "too_long",
+    "maxItems": "too_long",
+    "maxProperties": "too_long",
+    "format": "bad_format",
+    "additionalProperties": "unexpected_property",
+    "unevaluatedProperties": "unexpected_property",
+    "propertyNames": "unexpected_property",
+    "uniqueItems": "duplicate_item",
+}
+"""JSON Schema keyword -> finding code. A keyword that is absent here is reported as ``schema_mismatch``."""
+
+NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?<|\(\?[aiLmsux]+[):]|\(\?P")
+"""What dialects read differently: \\p, lookbehind, named groups, inline flags."""
+
+
+@dataclass(frozen=True)
+class ArgumentIssue:
+    """One fault of an argument object.
+
+    Attributes
+    ----------
+    code
+        See :data:`CODE_OF_KEYWORD`, plus ``null_value``, ``empty_value`` and ``schema_mismatch``.
+    path
+        JSON path of the offending value, ``$`` for the whole object.
+    expected, actual
+        The rule and the value, short enough for one line.
+    """
+
+    code: str
+    path: str
+    expected: str
+    actual: str
+
+
+def _ecma_pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """Match as ECMA-262 does: ASCII classes, and ``$`` only at the very end (Python allows a newline)."""
+    if isinstance(instance, str) and not portable_regex(pattern).search(instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _decimal_multiple(validator: Any, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """Decide multiples in decimal, so that 10.1 is a multiple of 0.1."""
+    if validator.is_type(instance, "number"):
+        try:
+            remainder = Decimal(str(instance)) % Decimal(str(step))
+        except InvalidOperation:
+            remainder = Decimal(1)
+        if remainder:
+            yield ValidationError(f"{instance!r} is not a multiple of {step!r}")
+
+
+ArgumentValidator: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {"pattern": _ecma_pattern, "multipleOf": _decimal_multiple}
+)
+
+
+def portable_regex(pattern: str) -> re.Pattern[str]:
+    """Compile a schema pattern with the meaning ECMA-262 gives it."""
+    # A bare $ in Python also matches before a final newline; \Z does not.
+    anchored = re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda m: m.group(1) or r"\Z", pattern)
+    return re.compile(anchored, re.ASCII)
+
+
+def build_validator(schema: JSON, where: str) -> Any:
+    """Return a validator of a tool's parameter schema.
+
+    Raises
+    ------
+    SuiteError
+        When the schema is not valid Draft 2020-12, a pattern is not portable, a format is not checked by
+        this installation, or a reference leaves the document: a fault of the case, never of a model.
+    """
+    try:
+        ArgumentValidator.check_schema(schema)
+    except SchemaError as fault:
+        raise SuiteError(f"{where}: not a valid JSON Schema at {fault.json_path}: {fault.message}") from None
+    for path, node in _walk(schema, "$"):
+        pattern = node.get("pattern")
+        if isinstance(pattern, str):
+            _check_pattern(pattern, f"{where}: {path}.pattern")
+        declared = node.get("format")
+        if isinstance(declared, str) and declared not in ArgumentValidator.FORMAT_CHECKER.checkers:
+            raise SuiteError(f"{where}: {path}.format: {declared!r} is not checked here; use a known format")
+        reference = node.get("$ref")
+        if isinstance(reference, str) and not reference.startswith("#"):
+            raise SuiteError(f"{where}: {path}.$ref: {reference!r} leaves the document")
+    return ArgumentValidator(schema, registry=Registry(), format_checker=ArgumentValidator.FORMAT_CHECKER)
+
+
+def _check_pattern(pattern: str, where: str) -> None:
+    if NOT_PORTABLE.search(pattern):
+        raise SuiteError(f"{where}: {pattern!r} is not portable (no \\p, lookbehind, named group or flag)")
+    try:
+        portable_regex(pattern)
+    except re.error as fault:
+        raise SuiteError(f"{where}: {pattern!r} is not a regular expression: {fault}") from None
+
+
+def _walk(node: JSON, path: str) -> Iterator[tuple[str, dict[str, JSON]]]:
+    if isinstance(node, dict):
+        yield path, node
+        for key, value in node.items():
+            if key not in ("enum", "const", "default", "examples"):
+                yield from _walk(value, f"{path}.{key}")
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _walk(value, f"{path}[{index}]")
+
+
+def argument_issues(validator: Any, arguments: JSON) -> list[ArgumentIssue]:
+    """Return every fault of an argument object, in document order.
+
+    A ``null`` where the schema wants something else is ``null_value`` and an empty string that breaks a
+    length, pattern or enum rule is ``empty_value``; both say more than the keyword that refused them.
+    """
+    issues = [issue for fault in validator.iter_errors(arguments) for issue in _issues(fault)]
+    # One empty string can break several keywords at once: one value, one finding.
+    return sorted(set(issues), key=lambda issue: (issue.path, issue.code, issue.expected))
+
+
+def _issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
+    if fault.validator in ("anyOf", "oneOf") and fault.context:
+        yield from _branch_issues(fault)
+        return
+    keyword = str(fault.validator)
+    code = CODE_OF_KEYWORD.get(keyword, "schema_mismatch")
+    expected = f"{keyword} {_short(fault.validator_value)}"
+    if keyword == "required":
+        missing = [
+            name
+            for name in _names(fault)
+            if not isinstance(fault.instance, dict) or name not in fault.instance
+        ]
+        # The library reports one error per missing name; its message starts with that name.
+        name = next((name for name in missing if fault.message.startswith(repr(name))), missing[0])
+        yield ArgumentIssue(code, f"{fault.json_path}.{name}", "present", "missing")
+        return
+    if keyword == "additionalProperties" and isinstance(fault.instance, dict):
+        known = set(fault.schema.get("properties", {})) if isinstance(fault.schema, dict) else set()
+        for name in sorted(set(fault.instance) - known):
+            yield ArgumentIssue(
+                code, f"{fault.json_path}.{name}", "not allowed", _short(fault.instance[name])
+            )
+        return
+    if fault.instance is None:
+        code = "null_value"
+    elif fault.instance == "" and code in ("too_short", "pattern_mismatch", "not_in_enum", "bad_format"):
+        code, expected = "empty_value", "a non-empty value"
+    yield ArgumentIssue(code, fault.json_path, expected, _short(fault.instance))
+
+
+def _names(fault: ValidationError) -> list[str]:
+    wanted: Any = fault.validator_value
+    return list(wanted)
+
+
+def _branch_issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
+    """Report the branch of anyOf/oneOf that came closest: most readers mean that one."""
+    branches: dict[Any, list[ValidationError]] = {}
+    for child in fault.context or []:
+        branches.setdefault(child.schema_path[0], []).append(child)
+    if not branches:
+        yield ArgumentIssue("schema_mismatch", fault.json_path, str(fault.validator), _short(fault.instance))
+        return
+
+    def distance(children: list[ValidationError]) -> tuple[bool, int]:
+        return any(child.validator == "type" and not child.path for child in children), len(children)
+
+    for child in min(branches.values(), key=distance):
+        yield from _issues(child)
+
+
+def _short(value: JSON, limit: int = 80) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."

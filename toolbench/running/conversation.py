@@ -1,0 +1,169 @@
+"""The conversation loop, free of input and output.
+
+:func:`converse` is a generator: it yields what has to be done next and is sent the outcome. The async
+runner, a replay from a log and a test with a list of responses all drive the same loop::
+
+    loop = converse(...)
+    step = next(loop)
+    while True:
+        outcome = reply_to(step)        # Ask -> response body, Act -> call records
+        step = loop.send(outcome)       # StopIteration carries the Outcome
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolbench.adapters.base import Messages, Offer, ProviderAdapter, Request
+from toolbench.domain.canonical import JSON
+from toolbench.domain.case import Case
+from toolbench.domain.config import Condition, ModelConfig
+from toolbench.domain.decision import ModelDecision, ToolCall
+from toolbench.domain.record import CallRecord
+from toolbench.domain.suite import Suite
+from toolbench.running.executor import Executor
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Send this request; the loop wants ``(response body, decision)`` back.
+
+    The driver parses, because it also records; :func:`toolbench.running.runner` shows how.
+    """
+
+    request: Request
+    user_turn: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Act:
+    """Execute these calls, in order; the loop wants their :class:`CallRecord` list back."""
+
+    calls: Sequence[ToolCall]
+    turn: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a conversation ended.
+
+    ``stop`` is ``answered``, ``invalid``, ``refused`` or ``loop_limit``.
+    """
+
+    stop: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """All that is fixed for one attempt before the first request."""
+
+    suite: Suite
+    case: Case
+    condition: Condition
+    model: ModelConfig
+    adapter: ProviderAdapter
+    loop_limit: int = 5
+
+    def offer(self, first: bool) -> Offer:
+        """Return the tools on offer; a forced choice is for the first turn, or no answer could follow."""
+        condition, case = self.condition, self.case
+        overlay = self.suite.overlay(condition.descriptions)
+        tools = (
+            () if condition.tools == "off" else self.suite.contract.offered(case.tools, condition.tool_order)
+        )
+        worded = tuple(overlay.apply(tool) if overlay else tool for tool in tools)
+        names = {new.name: old.name for new, old in zip(worded, tools, strict=True)}
+        choice = condition.tool_choice if first or condition.tool_choice == "none" else "auto"
+        return Offer(worded, case.lang, names, choice)
+
+    @property
+    def system(self) -> str:
+        """The system prompt with the case's context, if it has one."""
+        prompt = self.suite.prompt(self.case.lang, self.condition.prompt)
+        if not self.case.context:
+            return prompt
+        return f"{prompt}\n\n<context>{json.dumps(dict(self.case.context), ensure_ascii=False)}</context>"
+
+
+Step = Ask | Act
+Reply = tuple[Mapping[str, Any], ModelDecision] | list[CallRecord]
+
+
+def converse(stage: Stage, history: Sequence[Mapping[str, JSON]]) -> Generator[Step, Any, Outcome]:
+    """Play one case.
+
+    Parameters
+    ----------
+    history
+        The case's messages, with a ``result`` on every tool message (see :func:`ready_history`).
+
+    Yields
+    ------
+    Ask or Act
+        What to do next; send the reply back in.
+
+    Returns
+    -------
+    Outcome
+        When the model has answered every user message, or cannot go on: an invalid or refused turn is
+        never replayed to the provider, and ``loop_limit`` bounds the tool iterations of one answer.
+    """
+    adapter = stage.adapter
+    messages = adapter.start(stage.system, history, stage.offer(first=True))
+    index = 0
+    for user_turn in range(len(stage.case.turns) + 1):
+        if user_turn:
+            messages = adapter.append_user(messages, stage.case.turns[user_turn - 1].user)
+        for iteration in range(stage.loop_limit + 1):
+            request = adapter.build_request(stage.model, messages, stage.offer(first=index == 0))
+            body, decision = yield Ask(request, user_turn, index)
+            if decision.kind in ("invalid", "refusal"):
+                return Outcome("invalid" if decision.kind == "invalid" else "refused")
+            messages = adapter.append_response(messages, body)
+            index += 1
+            if decision.kind == "text":
+                break
+            if iteration == stage.loop_limit:
+                return Outcome("loop_limit")
+            records: list[CallRecord] = yield Act(decision.calls, index - 1)
+            messages = _with_results(adapter, messages, decision.calls, records)
+    return Outcome("answered")
+
+
+def ready_history(case: Case, executor: Executor) -> tuple[list[dict[str, JSON]], list[CallRecord]]:
+    """Return a case's messages with the executor's result on every tool message.
+
+    Returns
+    -------
+    tuple
+        The messages, and a record of every call of the frozen history (``turn`` is -1: no model made it).
+    """
+    offered = tuple(case.tools or executor.tool_names)
+    made: dict[str, CallRecord] = {}
+    history: list[dict[str, JSON]] = []
+    for message in case.messages:
+        for call in message.get("tool_calls", ()):
+            raw = json.dumps(call["arguments"], ensure_ascii=False)
+            made[call["id"]] = executor.run(
+                ToolCall(call["id"], call["name"], raw, call["arguments"]), -1, offered
+            )
+        ready = dict(message)
+        if message["role"] == "tool":
+            ready["result"] = made[message["tool_call_id"]].result
+        history.append(ready)
+    return history, list(made.values())
+
+
+def _with_results(
+    adapter: ProviderAdapter, messages: Messages, calls: Sequence[ToolCall], records: Sequence[CallRecord]
+) -> Messages:
+    pairs = [
+        (call, record.result)
+        for call, record in zip(calls, records, strict=True)
+        if record.result is not None
+    ]
+    return adapter.append_tool_results(messages, pairs)

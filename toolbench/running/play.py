@@ -1,0 +1,135 @@
+"""Playing one attempt: drive the pure conversation with a real transport and write down everything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from toolbench.adapters.base import Request, settled
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.decision import ModelDecision
+from toolbench.domain.record import Attempt, CallRecord, Planned, Status, TurnRecord
+from toolbench.errors import TransportError
+from toolbench.running.conversation import Act, Ask, Stage, converse, ready_history
+from toolbench.running.environment import now
+from toolbench.running.executor import Executor
+from toolbench.running.transport import Reply
+
+Send = Callable[[Request], Awaitable[Reply]]
+
+
+class AttemptBudgetReached(Exception):
+    """Raised by a ``send`` that is not allowed to spend more on this attempt."""
+
+
+async def play(stage: Stage, planned: Planned, run_id: str, hashes: Mapping[str, str], send: Send) -> Attempt:
+    """Play one attempt to its end and return its record.
+
+    A provider's failure becomes the attempt's status, never an exception; what was said before it is kept.
+    Cancellation and programming errors pass through.
+    """
+    started_at, started = now(), time.monotonic()
+    executor = Executor(
+        stage.suite.contract, stage.suite.executor, stage.case.lang, stage.condition.error_hints
+    )
+    history, frozen = ready_history(stage.case, executor)
+    turns: list[TurnRecord] = []
+    calls: list[CallRecord] = list(frozen)
+    status: Status = "ok"
+    error: dict[str, JSON] | None = None
+    retries: list[dict[str, JSON]] = []
+    loop = converse(stage, history)
+    reply: Any = None
+    try:
+        while True:
+            step = loop.send(reply)
+            if isinstance(step, Act):
+                offered = tuple(stage.offer(first=False).names.values())
+                records = [executor.run(call, step.turn, offered) for call in step.calls]
+                calls += records
+                reply = records
+            else:
+                turn, body = await _ask(stage, step, send)
+                turns.append(turn)
+                calls += _unexecuted(turn.decision, step.index)
+                reply = (body, turn.decision)
+    except StopIteration as end:
+        stop = end.value.stop
+        if stop == "loop_limit":
+            calls += _refused(turns[-1].decision, turns[-1].index, "LOOP_LIMIT")
+    except TransportError as fault:
+        status = "unsupported" if fault.unsupported else "transport_error"
+        stop, retries = fault.code, fault.retries
+        error = {"code": fault.code, "message": fault.message, "status": fault.status}
+    except AttemptBudgetReached as fault:
+        status, stop = "budget", "budget"
+        error = {"code": "budget", "message": str(fault), "status": None}
+    return Attempt(
+        run_id=run_id,
+        provider=planned.provider,
+        model=planned.model,
+        protocol=planned.protocol,
+        suite=planned.suite,
+        lang=planned.lang,
+        condition=planned.condition,
+        case_id=planned.case_id,
+        repetition=planned.repetition,
+        hashes=hashes,
+        status=status,
+        stop=stop,
+        turns=turns,
+        calls=calls,
+        started_at=started_at,
+        seconds=round(time.monotonic() - started, 3),
+        error=error,
+        retries=retries,
+    )
+
+
+async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping[str, Any]]:
+    started_at = now()
+    reply = await send(step.request)
+    offer = stage.offer(first=step.index == 0)
+    decision = stage.adapter.parse_decision(reply.body, step.request, offer)
+    request = {"path": step.request.path, "body": step.request.body, "headers": dict(step.request.headers)}
+    turn = TurnRecord(
+        index=step.index,
+        user_turn=step.user_turn,
+        request=request,
+        request_hash=sha256(request),
+        settings=settled(step.request, decision),
+        tool_names=dict(step.request.tool_names),
+        losses=tuple(step.request.losses),
+        response={"status": reply.status, "headers": dict(reply.headers), "text": reply.text},
+        decision=decision,
+        started_at=started_at,
+        latency_ms=reply.latency_ms,
+        first_token_ms=reply.first_token_ms,
+        request_id=reply.request_id,
+        retries=reply.retries,
+    )
+    return turn, reply.body
+
+
+def _unexecuted(decision: ModelDecision, turn: int) -> list[CallRecord]:
+    """Record the calls of a turn that is not carried on: proposed, rejected, never executed."""
+    if decision.kind not in ("invalid", "refusal"):
+        return []
+    reason = (decision.reason or decision.kind).upper()
+    return _refused(decision, turn, reason)
+
+
+def _refused(decision: ModelDecision, turn: int, why: str) -> list[CallRecord]:
+    return [
+        CallRecord(
+            turn=turn,
+            id=call.id,
+            tool=call.name,
+            arguments=call.arguments,
+            raw_arguments=call.raw_arguments,
+            states=("proposed", "rejected"),
+            rejection=(call.error or why).upper(),
+        )
+        for call in decision.calls
+    ]

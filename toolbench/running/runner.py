@@ -1,0 +1,382 @@
+"""The runner: plays a whole matrix and appends every attempt to the log."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from toolbench.adapters import adapter_for
+from toolbench.adapters.base import Request
+from toolbench.domain.canonical import JSON, canonical_json, sha256
+from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
+from toolbench.domain.files import read_json
+from toolbench.domain.record import Attempt, Planned, RunHeader
+from toolbench.domain.suite import Suite
+from toolbench.errors import ConfigError, LogError, ToolbenchError
+from toolbench.running.baselines import Player, baseline
+from toolbench.running.budget import Budget
+from toolbench.running.conversation import Stage
+from toolbench.running.environment import git_commit, now, versions
+from toolbench.running.log import LOG_NAME, BadLine, LogWriter, RunLog
+from toolbench.running.play import AttemptBudgetReached, Send, play
+from toolbench.running.redaction import extra_headers, key_of, redactor_for
+from toolbench.running.transport import Reply, Transport
+
+HEARTBEAT = 0.2
+"""Seconds between wake-ups of the event loop: an interrupt takes effect only when the loop wakes."""
+
+HOPELESS = frozenset(
+    {"connect", "unauthorized", "payment_required", "forbidden", "not_found", "quota_exhausted"}
+)
+"""Transport codes that the next attempt will meet as well."""
+
+GIVE_UP_AFTER = 3
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What has just happened, for a progress display."""
+
+    attempt: Attempt
+    done: int
+    total: int
+
+
+@dataclass
+class RunSummary:
+    """How a run went.
+
+    ``abandoned`` maps ``provider/model`` to the reason its remaining attempts were not made; ``stopped`` says
+    why the whole run ended early.
+    """
+
+    path: Path
+    total: int = 0
+    made: int = 0
+    skipped: int = 0
+    transport_errors: int = 0
+    abandoned: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+    set_aside: BadLine | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned attempt has a usable record."""
+        return self.made + self.skipped == self.total and not self.transport_errors
+
+
+def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHeader:
+    """Fix everything a run depends on, before the first request.
+
+    Raises
+    ------
+    ConfigError
+        When the gates file cannot be read, a condition names an unknown prompt or description variant, or
+        nothing is left to run.
+    """
+    chosen = [suite.keep(case for case in suite.cases if config.cases(case)) for suite in suites]
+    for suite in chosen:
+        for condition in config.conditions:
+            suite.overlay(condition.descriptions)
+            for lang in suite.langs:
+                suite.prompt(lang, condition.prompt)
+    gates = read_json(config.root / config.gates, error=ConfigError) if config.gates else None
+    snapshot = config.snapshot()
+    header = RunHeader(
+        run_id=run_id,
+        started_at=now(),
+        config=snapshot,
+        conditions=[asdict(condition) for condition in config.conditions],
+        players=[
+            {"provider": p.provider, "model": p.model, "protocol": p.protocol, "price": p.price}
+            for p in config.players
+        ],
+        suites=[suite.snapshot() for suite in chosen],
+        hashes={
+            "config": config.hash,
+            "suites": {suite.name: dict(suite.hashes) for suite in chosen},
+            "gates": sha256(gates) if gates is not None else None,
+        },
+        versions=versions(),
+        git_commit=git_commit(config.root),
+        gates=gates,
+        labels=dict(config.labels),
+    )
+    if not any(True for _ in header.plan()):
+        raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
+    return header
+
+
+async def run_matrix(
+    config: Config,
+    suites: Sequence[Suite],
+    output: Path,
+    *,
+    resume: bool = False,
+    retry_errors: bool = False,
+    on_attempt: Callable[[Progress], None] | None = None,
+) -> RunSummary:
+    """Run every planned attempt and write ``output/attempts.jsonl``.
+
+    Parameters
+    ----------
+    output
+        The run's folder; its name becomes the run id.
+    resume
+        Continue the log that is there: finished attempts are skipped.
+    retry_errors
+        With ``resume``: make attempts again that ended in a transport error.
+    on_attempt
+        Called after each attempt is on disk.
+
+    Raises
+    ------
+    InputError
+        For a configuration, suite or log that cannot be used.
+    """
+    for model in config.runs:
+        # A missing variable should be known before the first model has run for an hour.
+        adapter_for(model.protocol)
+        key_of(model)
+        extra_headers(model)
+    header = make_header(config, suites, output.resolve().name)
+    summary = RunSummary(path=output)
+    _make_folder(output, resume)
+    with LogWriter(output, redactor_for(config)) as writer:
+        if (output / LOG_NAME).stat().st_size:
+            summary.set_aside = writer.set_torn_tail_aside()
+            header, finished = _continue(output, header, retry_errors)
+        else:
+            writer.append(header)
+            finished = set()
+        plan = list(header.plan())
+        summary.total = len(plan)
+        summary.skipped = sum(planned.key in finished for planned in plan)
+        todo = [planned for planned in plan if planned.key not in finished]
+        matrix = _Matrix(config, header, writer, summary, on_attempt)
+        await matrix.run(todo)
+    return summary
+
+
+def run_matrix_sync(
+    config: Config,
+    suites: Sequence[Suite],
+    output: Path,
+    *,
+    resume: bool = False,
+    retry_errors: bool = False,
+    on_attempt: Callable[[Progress], None] | None = None,
+) -> RunSummary:
+    """Run :func:`run_matrix` from ordinary code, also where an event loop is already running."""
+    work = partial(
+        run_matrix, config, suites, output, resume=resume, retry_errors=retry_errors, on_attempt=on_attempt
+    )
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    outcome: list[RunSummary | BaseException] = []
+
+    def target() -> None:
+        try:
+            outcome.append(asyncio.run(work()))
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=target, name="toolbench-run")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+class _Matrix:
+    """One pass over the attempts still to be made."""
+
+    def __init__(
+        self,
+        config: Config,
+        header: RunHeader,
+        writer: LogWriter,
+        summary: RunSummary,
+        on_attempt: Callable[[Progress], None] | None,
+    ) -> None:
+        self._config = config
+        self._header = header
+        self._writer = writer
+        self._summary = summary
+        self._on_attempt = on_attempt
+        self._suites = header.load_suites()
+        self._conditions = header.load_conditions()
+        self._budget = Budget(config.budgets)
+        self._hopeless = 0
+
+    async def run(self, todo: Sequence[Planned]) -> None:
+        heart = asyncio.create_task(_beat())
+        try:
+            async with Transport(
+                redactor_for(self._config), self._config.timeouts, self._config.retries
+            ) as transport:
+                for player in self._config.players:
+                    mine = [p for p in todo if (p.provider, p.model, p.protocol) == player.key]
+                    if mine and self._summary.stopped is None:
+                        await self._run_player(player, mine, transport)
+        finally:
+            heart.cancel()
+
+    async def _run_player(self, player: ModelConfig, todo: Sequence[Planned], transport: Transport) -> None:
+        self._hopeless = 0
+        fatal: BaseException | None = None
+        queue = iter(todo)
+        try:
+            async with _reachable(player) as model, asyncio.TaskGroup() as group:
+                for _ in range(min(model.parallelism or self._config.parallelism, len(todo))):
+                    group.create_task(self._work(model, queue, transport))
+        except* ToolbenchError as errors:
+            # One worker's full disk is everybody's: report it once, as itself.
+            fatal = errors.exceptions[0]
+        if fatal is not None:
+            raise fatal
+
+    async def _work(self, model: ModelConfig, queue: Iterator[Planned], transport: Transport) -> None:
+        name = f"{model.provider}/{model.model}"
+        for planned in queue:
+            if self._summary.stopped or name in self._summary.abandoned:
+                return
+            attempt = await self._play(model, planned, transport)
+            self._writer.append(attempt)
+            self._summary.made += 1
+            self._summary.transport_errors += attempt.status == "transport_error"
+            hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
+            self._hopeless = self._hopeless + 1 if hopeless else 0
+            if self._hopeless >= GIVE_UP_AFTER and attempt.error:
+                self._summary.abandoned[name] = str(attempt.error["message"])
+            self._summary.stopped = self._budget.reached()
+            if self._on_attempt:
+                done = self._summary.made + self._summary.skipped
+                self._on_attempt(Progress(attempt, done, self._summary.total))
+
+    async def _play(self, model: ModelConfig, planned: Planned, transport: Transport) -> Attempt:
+        suite = self._suites[planned.suite]
+        case = suite.case_by_key[planned.lang, planned.case_id]
+        condition = self._conditions[planned.condition]
+        adapter = adapter_for(model.protocol)
+        stage = Stage(suite, case, condition, model, adapter, self._config.loop_limit)
+        send: Send
+        if model.base_url == BASELINE:
+            seed = int(sha256([self._config.seed, list(planned.key)])[:8], 16)
+            send = _in_process(baseline(model.model, suite.contract, case.lang, seed))
+        else:
+            send = self._limited(partial(transport.send, model, adapter), model)
+        prompt = f"prompt.{case.lang}" + (f".{condition.prompt}" if condition.prompt else "")
+        hashes = {
+            **{name: suite.hashes[name] for name in ("contract", "executor", "rules")},
+            "prompt": suite.hashes[prompt],
+            "case": case.hash,
+            "config": str(self._header.hashes["config"]),
+        }
+        if condition.descriptions:
+            hashes["descriptions"] = suite.hashes[f"descriptions.{condition.descriptions}"]
+        return await play(stage, planned, self._header.run_id, hashes, send)
+
+    def _limited(self, send: Send, model: ModelConfig) -> Send:
+        """Wrap a ``send`` with the budgets of the run and of one attempt."""
+        limits = self._config.budgets
+        loop = asyncio.get_running_loop()
+        made, started = 0, loop.time()
+
+        async def limited(request: Request) -> Reply:
+            nonlocal made
+            if made >= limits.get("attempt_requests", float("inf")):
+                raise AttemptBudgetReached(f"budgets.attempt_requests of {made} is spent")
+            if loop.time() - started >= limits.get("attempt_seconds", float("inf")):
+                raise AttemptBudgetReached(
+                    f"budgets.attempt_seconds of {limits['attempt_seconds']:g} is spent"
+                )
+            made += 1
+            self._budget.request()
+            reply = await send(request)
+            self._budget.usage(model, adapter_for(model.protocol).usage(reply.body))
+            return reply
+
+        return limited
+
+
+@asynccontextmanager
+async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
+    """Yield the model with an address that can be called, starting an embedded server when asked to."""
+    if not model.base_url.startswith(EMBEDDED):
+        yield model
+        return
+    from toolbench.serving.local import LocalServer
+
+    name = model.base_url.removeprefix(EMBEDDED) or model.model
+    server = LocalServer(name, n_parallel=model.parallelism or 1)
+    await asyncio.to_thread(server.start)
+    try:
+        base = server.base_url if model.protocol != "messages" else server.base_url.removesuffix("/v1")
+        yield replace(model, base_url=base, model=server.model, profile=model.profile or "llama_cpp")
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+def _in_process(player: Player) -> Send:
+    async def send(request: Request) -> Reply:
+        body = player(request.body)
+        return Reply(status=200, headers={}, text=canonical_json(body), body=body, latency_ms=0.0)
+
+    return send
+
+
+def _make_folder(output: Path, resume: bool) -> None:
+    log = output / LOG_NAME
+    if log.exists() and log.stat().st_size and not resume:
+        raise LogError(f"{output}: already holds a run; add --resume to continue it or choose another folder")
+    if resume and not log.exists():
+        raise LogError(f"{log}: no run to resume there")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise LogError(f"{output}: cannot be created ({fault.strerror})") from None
+
+
+def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHeader, set[tuple[str, ...]]]:
+    """Return the header of the log and the attempts that need not be made again.
+
+    Raises
+    ------
+    LogError
+        When configuration, suites or gates are no longer those the run started with.
+    """
+    log = RunLog.open(output)
+    changed = _differences(log.header.hashes, fresh.hashes)
+    if changed:
+        raise LogError(
+            f"{output}: cannot be resumed, since the run started these changed: {', '.join(changed)}; "
+            "restore them or start a new run"
+        )
+    if not retry_errors:
+        return log.header, log.keys
+    return log.header, {a.key for a in log.attempts if a.status != "transport_error"}
+
+
+def _differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = "") -> list[str]:
+    found: list[str] = []
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            found += _differences(before, after, f"{path}{name}.")
+        elif before != after:
+            found.append(f"{path}{name}")
+    return found
+
+
+async def _beat() -> None:
+    while True:
+        await asyncio.sleep(HEARTBEAT)

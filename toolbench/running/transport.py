@@ -1,0 +1,197 @@
+"""HTTP for all protocols: one pooled client, bounded time and retries, nothing secret in what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import httpx
+import stamina
+
+from toolbench.adapters.base import ProviderAdapter, Request
+from toolbench.adapters.faults import body_fault, classify
+from toolbench.domain.canonical import JSON
+from toolbench.domain.config import ModelConfig
+from toolbench.errors import TransportError
+from toolbench.running.redaction import Redactor, extra_headers, key_of
+
+TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
+RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0}
+REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id")
+
+# Both write whole addresses, and with them keys in query strings, at INFO; stamina warns about each retry,
+# which the record holds anyway.
+for _name in ("httpx", "httpcore", "stamina"):
+    logging.getLogger(_name).setLevel(logging.ERROR)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A usable reply, as it will be recorded. ``body`` is the parsed text; times are in milliseconds."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+    body: Mapping[str, Any]
+    latency_ms: float
+    first_token_ms: float | None = None
+    request_id: str | None = None
+    retries: list[dict[str, JSON]] = field(default_factory=list)
+
+
+class Transport:
+    """Sends requests for many attempts over one connection pool. Use as an async context manager.
+
+    Parameters
+    ----------
+    timeouts
+        Seconds: ``connect``, ``first_byte`` (silence between two reads) and ``total`` of one try.
+    retries
+        ``tries`` in all, and ``max_wait`` seconds for one wait, a server's Retry-After included.
+    """
+
+    def __init__(
+        self,
+        redactor: Redactor,
+        timeouts: Mapping[str, float] | None = None,
+        retries: Mapping[str, float] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._redact = redactor
+        self._timeouts = {**TIMEOUTS, **(timeouts or {})}
+        self._retries = {**RETRIES, **(retries or {})}
+        self._transport = transport
+        self._client: httpx.AsyncClient | None = None
+
+    async def __aenter__(self) -> Transport:
+        from httpx_aiohttp import AiohttpTransport
+
+        limits = httpx.Limits(max_connections=512, max_keepalive_connections=128)
+        timeout = httpx.Timeout(self._timeouts["first_byte"], connect=self._timeouts["connect"])
+        self._client = httpx.AsyncClient(
+            # Plain httpx loses an order of magnitude at 64 connections; see tests/bench/transport.py.
+            transport=self._transport or AiohttpTransport(limits=limits),
+            timeout=timeout,
+            follow_redirects=False,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def send(self, model: ModelConfig, adapter: ProviderAdapter, request: Request) -> Reply:
+        """Send one request, trying again only what can heal.
+
+        Raises
+        ------
+        TransportError
+            When there is no usable reply. Its message is redacted; ``retries`` says what was tried.
+        """
+        retries: list[dict[str, JSON]] = []
+        started = time.monotonic()
+
+        def again(error: Exception) -> bool | float:
+            if not isinstance(error, TransportError):
+                return False
+            retries.append(
+                {
+                    "code": error.code,
+                    "status": error.status,
+                    "message": error.message,
+                    "retry_after": error.retry_after,
+                    "at_ms": round((time.monotonic() - started) * 1000, 1),
+                }
+            )
+            if not error.retryable:
+                return False
+            if error.retry_after is not None:
+                # A server that asks for more than the cap would be asked too early: give up instead.
+                return (
+                    max(error.retry_after, 0.001) if error.retry_after <= self._retries["max_wait"] else False
+                )
+            return True
+
+        try:
+            async for attempt in stamina.retry_context(
+                on=again,
+                attempts=int(self._retries["tries"]),
+                timeout=None,
+                wait_initial=0.5,
+                wait_max=self._retries["max_wait"],
+                wait_jitter=1.0,
+            ):
+                with attempt:
+                    return await self._once(model, adapter, request, retries)
+        except TransportError as error:
+            error.retries = retries
+            raise
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _once(
+        self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
+    ) -> Reply:
+        assert self._client is not None, "use the transport as a context manager"
+        key = key_of(model)
+        headers = {
+            **request.headers,
+            **(adapter.auth_headers(key) if key else {}),
+            **extra_headers(model),
+        }
+        url = httpx.URL(model.base_url)
+        url = url.copy_with(path=url.path.rstrip("/") + request.path)
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._timeouts["total"]):
+                response = await self._client.post(url, json=request.body, headers=headers)
+        except TimeoutError:
+            raise TransportError(
+                "timeout", f"no complete reply in {self._timeouts['total']:g} s", retryable=True
+            ) from None
+        except httpx.TimeoutException as error:
+            code = "connect" if isinstance(error, httpx.ConnectTimeout) else "timeout"
+            raise TransportError(code, self._explain(error, model), retryable=True) from None
+        except httpx.ConnectError as error:
+            raise TransportError("connect", self._explain(error, model), retryable=True) from None
+        except httpx.HTTPError as error:
+            raise TransportError("connection_lost", self._explain(error, model), retryable=True) from None
+        latency = (time.monotonic() - started) * 1000
+        text = self._redact(response.text)
+        kept = self._redact.headers(response.headers)
+        if not response.is_success:
+            raise classify(response.status_code, kept, text)
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            message = f"the reply is not JSON: {' '.join(text[:120].split())!r}"
+            raise TransportError("not_json", message, response.status_code, retryable=True) from None
+        fault = body_fault(body)
+        if fault is not None:
+            fault.message = self._redact(fault.message)
+            raise fault
+        return Reply(
+            status=response.status_code,
+            headers=kept,
+            text=text,
+            body=body,
+            latency_ms=round(latency, 1),
+            request_id=next((kept[name] for name in REQUEST_IDS if name in kept), None),
+            retries=retries,
+        )
+
+    def _explain(self, error: Exception, model: ModelConfig) -> str:
+        host = httpx.URL(model.base_url)
+        where = f"{host.scheme}://{host.host}" + (f":{host.port}" if host.port else "")
+        reason = self._redact(" ".join(str(error).split())) or type(error).__name__
+        return f"{where}: {reason}"[:300]
