@@ -74,8 +74,9 @@ def loads_strict(text: str) -> JSON:
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
         raise StrictJSONError("invalid_json", reason) from None
     if end != len(stripped):
-        rest = stripped[end : end + 40]
-        raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}")
+        rest = stripped[end:].lstrip()[:40]
+        line = text.count("\n", 0, text.rfind(stripped[end:].lstrip())) + 1
+        raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}", line)
     return value
 
 

@@ -165,11 +165,11 @@ class Config:
         ConfigError
             For a broken file, an unknown key, a placeholder left in place, or anything that looks like a key.
         """
-        return cls.from_json(read_json(path, error=ConfigError), str(path), path.parent)
+        return cls.from_json(read_json(path, error=ConfigError), str(path), _root_of(path))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str, root: Path = Path()) -> Config:
-        """Build from the parsed document; ``root`` is the folder that suite names are looked up in."""
+        """Build from the parsed document; ``root`` is where suite names and the gates file are looked up."""
         _refuse_keys(data, where)
         validate(data, "config", where, ConfigError)
         defaults = data.get("defaults", {})
@@ -215,6 +215,12 @@ class Config:
             if name not in known:
                 raise ConfigError(f"unknown condition {name!r}; there are: {', '.join(known)}")
         return replace(self, conditions=tuple(known[name] for name in dict.fromkeys(names)))
+
+
+def _root_of(path: Path) -> Path:
+    """Return the nearest folder around a configuration that holds ``contracts``, else its own folder."""
+    folders = [path.parent, *path.resolve().parent.parents]
+    return next((folder for folder in folders if (folder / "contracts").is_dir()), path.parent)
 
 
 def public_url(url: str) -> str:

@@ -107,10 +107,6 @@ def build_validator(schema: JSON, where: str) -> Any:
         When the schema is not valid Draft 2020-12, a pattern is not portable, a format is not checked by
         this installation, or a reference leaves the document: a fault of the case, never of a model.
     """
-    try:
-        ArgumentValidator.check_schema(schema)
-    except SchemaError as fault:
-        raise SuiteError(f"{where}: not a valid JSON Schema at {fault.json_path}: {fault.message}") from None
     for path, node in _walk(schema, "$"):
         pattern = node.get("pattern")
         if isinstance(pattern, str):
@@ -121,6 +117,10 @@ def build_validator(schema: JSON, where: str) -> Any:
         reference = node.get("$ref")
         if isinstance(reference, str) and not reference.startswith("#"):
             raise SuiteError(f"{where}: {path}.$ref: {reference!r} leaves the document")
+    try:
+        ArgumentValidator.check_schema(schema)
+    except SchemaError as fault:
+        raise SuiteError(f"{where}: not a valid JSON Schema at {fault.json_path}: {fault.message}") from None
     return ArgumentValidator(schema, registry=Registry(), format_checker=ArgumentValidator.FORMAT_CHECKER)
 
 
@@ -150,9 +150,12 @@ def argument_issues(validator: Any, arguments: JSON) -> list[ArgumentIssue]:
     A ``null`` where the schema wants something else is ``null_value`` and an empty string that breaks a
     length, pattern or enum rule is ``empty_value``; both say more than the keyword that refused them.
     """
-    issues = [issue for fault in validator.iter_errors(arguments) for issue in _issues(fault)]
-    # One empty string can break several keywords at once: one value, one finding.
-    return sorted(set(issues), key=lambda issue: (issue.path, issue.code, issue.expected))
+    issues = {issue for fault in validator.iter_errors(arguments) for issue in _issues(fault)}
+    # A value of the wrong type breaks its enum as well: one fault, one finding. (So does an empty string with
+    # several keywords; the set has made those one.)
+    mistyped = {issue.path for issue in issues if issue.code in ("wrong_type", "null_value")}
+    kept = (issue for issue in issues if not (issue.code == "not_in_enum" and issue.path in mistyped))
+    return sorted(kept, key=lambda issue: (issue.path, issue.code, issue.expected))
 
 
 def _issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
