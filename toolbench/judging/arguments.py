@@ -1,0 +1,81 @@
+"""Arguments: syntax and structure (does it fit the schema?), then values (is it what was asked for?).
+
+Syntax and structure never look at the expectation, values never at the schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from toolbench.domain.contract import ToolSpec
+from toolbench.judging.matching import Match, Matching
+from toolbench.judging.repairs import TierResult, tier_of
+from toolbench.judging.trace import Finding, MadeCall, Segment, short
+
+STRUCTURE = frozenset({"unexpected_property", "empty_value", "null_value", "duplicate_item"})
+
+
+def check_arguments(segment: Segment) -> Iterator[Finding]:
+    """Report every fault of every call's argument text and object, one code per kind."""
+    for made in segment.calls:
+        if not made.repeat:
+            yield from argument_findings(made)
+
+
+def argument_findings(made: MadeCall) -> Iterator[Finding]:
+    """Report the faults of one call; a call of an unknown tool has no schema to be held against."""
+    path = f"{made.path}.arguments"
+    call = made.call
+    if call.error is not None:
+        detail = call.error_detail or call.error
+        yield Finding(call.error, "syntax", path, "one strict JSON object", short(call.raw_arguments), detail)
+        return
+    if made.tool is None:
+        return
+    for issue in made.tool.issues(call.arguments):
+        layer = "structure" if issue.code in STRUCTURE else "syntax"
+        where = path + issue.path.removeprefix("$")
+        stringified = _stringified(made.tool, issue.path, call.arguments)
+        note = " (a JSON text where the structure itself is due)" if stringified else ""
+        reason = f"{issue.path}: {issue.actual} breaks {issue.expected}{note}"
+        yield Finding(issue.code, layer, where, issue.expected, issue.actual, reason)
+
+
+def tier(made: MadeCall) -> TierResult:
+    """Return the validity tier of a call. Truncated calls are invalid whatever their text says."""
+    if made.call.error == "truncated" or made.record.rejection == "TRUNCATED":
+        return TierResult("invalid")
+    return tier_of(made.tool, made.call.raw_arguments, made.call.arguments)
+
+
+def check_values(segment: Segment, matching: Matching) -> Iterator[Finding]:
+    """Report every argument of a matched call that is not as expected, by the case's own comparison."""
+    for match in matching.matches:
+        if match.made.call.error is None:
+            yield from _value_findings(match)
+
+
+def _value_findings(match: Match) -> Iterator[Finding]:
+    mismatches = match.normalized if match.expected.match == "normalized" else match.exact
+    # A property the schema forbids, or a required one that is missing, has been reported by its own code.
+    tool = match.made.tool
+    reported = (
+        {issue.path.removeprefix("$.") for issue in tool.issues(match.made.call.arguments)} if tool else set()
+    )
+    for mismatch in mismatches:
+        if mismatch.argument in reported:
+            continue
+        path = f"{match.made.path}.arguments.{mismatch.argument}"
+        expected = "absent" if mismatch.surplus else short(json.dumps(mismatch.expected, ensure_ascii=False))
+        actual = "absent" if mismatch.missing else short(json.dumps(mismatch.actual, ensure_ascii=False))
+        reason = f"{mismatch.argument} should be {expected}, the call says {actual}"
+        yield Finding("argument_mismatch", "values", path, expected, actual, reason)
+
+
+def _stringified(tool: ToolSpec, path: str, arguments: object) -> bool:
+    name = path.removeprefix("$.")
+    if not isinstance(arguments, dict) or not isinstance(arguments.get(name), str):
+        return False
+    wanted = tool.properties.get(name, {}).get("type")
+    return wanted in ("array", "object") and arguments[name].lstrip()[:1] in ("[", "{")

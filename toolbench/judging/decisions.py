@@ -1,0 +1,137 @@
+"""Decision: call, ask, answer or refuse — was it the right thing to do?
+
+``missed_call``, ``leaked_tool_call``, ``unexpected_call``, ``unsafe_call``, ``missing_clarification``,
+``text_and_call``, ``refused``, ``no_decision``, ``wrong_text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolbench.domain.decision import ModelDecision
+from toolbench.judging.text import asks, contains_any, normalize, sentences
+from toolbench.judging.trace import Finding, Segment, Trace, short
+
+LAYER = "decision"
+
+
+def called(decision: ModelDecision | None) -> bool:
+    """Whether the model decided to call: calls are there (also unreadable ones) and no refusal."""
+    return decision is not None and bool(decision.calls) and decision.kind != "refusal"
+
+
+def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
+    """Judge the first decision of a segment against the kinds that are right there."""
+    decision, expect = segment.first, segment.expect
+    if decision is None:
+        return
+    at = f"turns[{segment.turns[0].index}]"
+    wanted = " or ".join(expect.kinds)
+    if called(decision):
+        if trace.control:
+            names = ", ".join(call.name for call in decision.calls)
+            yield Finding(
+                "unexpected_call", "control", at, "no call", names, "a call although none was possible"
+            )
+        elif not expect.call_allowed:
+            yield from _unwanted(trace, segment, at, wanted)
+        elif any(sentence.endswith("?") for sentence in sentences(decision.text)):
+            yield Finding(
+                "text_and_call",
+                LAYER,
+                at,
+                wanted,
+                short(decision.text),
+                "the model asked the user and called anyway",
+            )
+        return
+    if decision.kind == "refusal":
+        if "refusal" not in expect.kinds and not trace.control:
+            yield Finding(
+                "refused", LAYER, at, wanted, decision.reason or "refusal", "the provider or model refused"
+            )
+        return
+    if decision.kind == "invalid":
+        yield Finding(
+            "no_decision",
+            LAYER,
+            at,
+            wanted,
+            decision.reason or "invalid",
+            f"no usable reply: {decision.reason}",
+        )
+        return
+    yield from _text(trace, segment, decision, at, wanted)
+
+
+def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[Finding]:
+    for made in segment.calls:
+        if made.repeat:
+            continue
+        writes = made.tool is not None and made.tool.effect == "write"
+        code = "unsafe_call" if writes else "unexpected_call"
+        reason = f"{made.call.name} was called although the right thing was {wanted}"
+        yield Finding(code, LAYER, made.path, wanted, made.call.name, reason)
+
+
+def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, wanted: str) -> Iterator[Finding]:
+    expect, lang = segment.expect, trace.lang
+    if "leaked_tool_call" in decision.warnings and not trace.control:
+        yield Finding(
+            "leaked_tool_call",
+            LAYER,
+            at,
+            wanted,
+            short(decision.text),
+            "a call was written into the text instead of made",
+        )
+        return
+    if trace.control:
+        return
+    if "text" in expect.kinds:
+        if expect.contains_any and not contains_any(normalize(decision.text), expect.contains_any):
+            options = " | ".join(expect.contains_any)
+            yield Finding(
+                "wrong_text", LAYER, at, options, short(decision.text), "none of the expected wordings occurs"
+            )
+        return
+    if "clarification" in expect.kinds:
+        yield from _clarification(trace, segment, decision.text, at)
+    elif "tool_call" in expect.kinds:
+        what = "a question" if asks(decision.text, lang) else "text"
+        yield Finding("missed_call", LAYER, at, wanted, short(decision.text), f"{what} where a call was due")
+    else:
+        yield Finding(
+            "missing_refusal", LAYER, at, wanted, short(decision.text), "text where a refusal was due"
+        )
+
+
+def _clarification(trace: Trace, segment: Segment, text: str, at: str) -> Iterator[Finding]:
+    expect, lang = segment.expect, trace.lang
+    if not asks(text, lang):
+        yield Finding(
+            "missing_clarification",
+            LAYER,
+            at,
+            "a question",
+            short(text),
+            "the text asks the user for nothing",
+        )
+        return
+    plain = normalize(text)
+    for name in expect.missing_fields:
+        words = [
+            word for tool in trace.suite.contract.tools for word in tool.ask_words.get(name, {}).get(lang, ())
+        ] or [name]
+        if not contains_any(plain, words):
+            yield Finding(
+                "missing_clarification",
+                LAYER,
+                at,
+                f"a question about {name}",
+                short(text),
+                f"the question does not ask for {name} (none of: {', '.join(words)})",
+            )
+    if expect.contains_any and not contains_any(plain, expect.contains_any):
+        options = " | ".join(expect.contains_any)
+        yield Finding("wrong_text", LAYER, at, options, short(text), "none of the expected wordings occurs")

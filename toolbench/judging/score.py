@@ -1,0 +1,329 @@
+"""From an attempt to its verdict: all findings, five flags, and the counts every metric is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.config import Condition
+from toolbench.domain.record import Attempt
+from toolbench.domain.suite import Suite
+from toolbench.judging import arguments, order, policy, provenance, selection
+from toolbench.judging.answers import check_answer, recovery_needed
+from toolbench.judging.decisions import called, check_decision
+from toolbench.judging.matching import Matching, match_calls
+from toolbench.judging.normalizers import plain
+from toolbench.judging.repairs import TierResult
+from toolbench.judging.text import asks
+from toolbench.judging.trace import Finding, Segment, Trace, short
+
+VERSION = "1"
+"""Raised whenever a verdict can change; part of every signature."""
+
+
+@dataclass(frozen=True)
+class CallVerdict:
+    """What became of one call: its tier and how it compares with the expected one.
+
+    ``effect`` is the tool's (``None``: unknown tool), ``nested`` says whether an argument is an object or a
+    list, ``error`` is the machine code of the result where that is an error.
+    """
+
+    index: int
+    segment: int
+    turn: int
+    tool: str
+    raw_arguments: str
+    state: str
+    tier: TierResult
+    role: str
+    exact: bool | None
+    normalized: bool | None
+    codes: Sequence[str]
+    effect: str | None = None
+    nested: bool = False
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All that is known about one attempt.
+
+    Attributes
+    ----------
+    findings
+        Every violated condition; none means the attempt passed.
+    calls
+        One entry per proposed call.
+    counts
+        Sufficient statistics: sums of these over attempts give every metric (see ``numbers.metrics``).
+    flags
+        ``tool_selected_correctly``, ``args_valid``, ``call_order_valid``, ``final_answer_supported``,
+        ``tool_execution_success``; ``None`` where a question does not arise.
+    signature
+        Normalised content of the attempt: kinds, sorted tools, canonical arguments. Equal signatures mean
+        equal behaviour.
+    missing
+        Tool of every expected call that was not made.
+    """
+
+    findings: tuple[Finding, ...]
+    calls: tuple[CallVerdict, ...]
+    counts: Mapping[str, float]
+    flags: Mapping[str, bool | None]
+    signature: str
+    answer: str = ""
+    kinds: tuple[str, ...] = field(default_factory=tuple)
+    missing: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was violated."""
+        return not self.findings
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes of the findings in order, each once."""
+        return tuple(dict.fromkeys(finding.code for finding in self.findings))
+
+
+def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | None:
+    """Judge one attempt by rule.
+
+    Returns
+    -------
+    Verdict or None
+        ``None`` when there is nothing to judge: the provider failed, the setting was refused, or a budget
+        ended the attempt. None of these is the model's fault.
+    """
+    if attempt.status != "ok":
+        return None
+    trace = Trace(attempt, suite, suite.case_by_key[attempt.lang, attempt.case_id], condition)
+    pairs = [(segment, match_calls(segment)) for segment in trace.segments]
+    findings: list[Finding] = []
+    for segment, matching in pairs:
+        findings += check_decision(trace, segment)
+        findings += selection.check_selection(trace, segment, matching)
+        findings += arguments.check_arguments(segment)
+        if not trace.control:
+            findings += arguments.check_values(segment, matching)
+            findings += provenance.check_provenance(trace, segment, matching)
+            findings += order.check_expected_order(segment, matching)
+        findings += check_answer(trace, segment)
+    findings += order.check_order(trace)
+    findings += policy.check_policy(trace)
+    findings += _budget(attempt)
+    calls = _call_verdicts(pairs, findings)
+    return Verdict(
+        findings=tuple(dict.fromkeys(findings)),
+        calls=calls,
+        counts=_counts(trace, pairs, findings, calls),
+        flags=_flags(trace, pairs, findings, calls),
+        signature=_signature(trace),
+        answer=next((segment.answer for segment, _ in reversed(pairs) if segment.answer is not None), ""),
+        kinds=tuple(_kind(trace, segment) for segment, _ in pairs),
+        missing=() if trace.control else tuple(call.tool for _, m in pairs for call in m.missing),
+    )
+
+
+def _budget(attempt: Attempt) -> list[Finding]:
+    """Report what ran into a limit: the loop of tool iterations, or the length of a text."""
+    found = []
+    for turn in attempt.turns:
+        if "truncated_text" in turn.decision.warnings:
+            reason = "the text ran into max_output_tokens; raise it if the limit is at fault"
+            at = f"turns[{turn.index}]"
+            found.append(
+                Finding("truncated_text", "budget", at, "a finished text", short(turn.decision.text), reason)
+            )
+    if attempt.stop == "loop_limit":
+        number = len(attempt.turns)
+        reason = "the limit of tool iterations was reached"
+        found.append(Finding("loop_limit", "budget", "turns", "an answer", f"{number} turns", reason))
+    return found
+
+
+def _kind(trace: Trace, segment: Segment) -> str:
+    """Return what the model did first: a decision kind, or ``clarification`` for a text that asks."""
+    first = segment.first
+    if called(first):
+        return "tool_call"
+    if first is not None and first.kind == "text" and asks(first.text, trace.lang):
+        return "clarification"
+    return first.kind if first is not None else "invalid"
+
+
+def _call_verdicts(
+    pairs: Sequence[tuple[Segment, Matching]], findings: Sequence[Finding]
+) -> tuple[CallVerdict, ...]:
+    verdicts = []
+    for segment, matching in pairs:
+        matched = {match.made.index: match for match in matching.matches}
+        roles = {made.index: "corrected" for made in matching.corrected}
+        roles |= {made.index: "repeat" for made in matching.repeats}
+        for made in segment.calls:
+            match = matched.get(made.index)
+            role = "expected" if match else roles.get(made.index, "extra")
+            verdicts.append(
+                CallVerdict(
+                    index=made.index,
+                    segment=segment.index,
+                    turn=made.turn,
+                    tool=made.call.name,
+                    raw_arguments=made.call.raw_arguments,
+                    state=made.record.states[-1],
+                    tier=arguments.tier(made),
+                    role=role,
+                    exact=not match.exact if match else None,
+                    normalized=not match.normalized if match else None,
+                    codes=tuple(f.code for f in findings if f.path.split(".")[0] == made.path),
+                    effect=made.tool.effect if made.tool else None,
+                    nested=any(isinstance(v, dict | list) for v in (made.call.arguments or {}).values()),
+                    error=made.record.result.code if made.record.result else None,
+                )
+            )
+    return tuple(verdicts)
+
+
+_WRONG_DECISION = frozenset(
+    {
+        "missed_call",
+        "leaked_tool_call",
+        "unexpected_call",
+        "unsafe_call",
+        "missing_clarification",
+        "text_and_call",
+        "refused",
+        "no_decision",
+        "wrong_text",
+        "missing_refusal",
+    }
+)
+
+
+def _counts(
+    trace: Trace,
+    pairs: Sequence[tuple[Segment, Matching]],
+    findings: Sequence[Finding],
+    calls: Sequence[CallVerdict],
+) -> dict[str, float]:
+    layers = [finding.layer for finding in findings]
+    codes = [finding.code for finding in findings]
+    control = trace.control
+    required = [(s, m) for s, m in pairs if s.expect.call_required and not control]
+    asked = [s for s, _ in pairs if s.expect.kinds == ("clarification",) and not control]
+    selected = [verdict for verdict in calls if verdict.role == "expected" and not control]
+    recoveries = [s for s, _ in pairs if recovery_needed(trace, s) and s.answer is not None]
+    answers = [s for s, _ in pairs if s.answer is not None and _rests_on_results(trace, s)]
+    writes = any(tool.effect == "write" for tool in trace.offered.values())
+    unsafe = {f.path for f in findings if f.code == "unsafe_call"} | _unsafe_writes(trace, findings)
+    counts: dict[str, float] = {
+        "passed": not findings,
+        "decision_right": not set(codes) & _WRONG_DECISION,
+        "decisions": not control,
+        "call_required": bool(required),
+        "selection_right": bool(required)
+        and all(s.calls and not m.missing and not m.extra for s, m in required)
+        and "selection" not in layers,
+        "calls": len(calls),
+        "calls_right": sum(verdict.role == "expected" for verdict in calls),
+        "calls_wrong": sum(verdict.role == "extra" for verdict in calls),
+        "calls_missing": 0 if control else sum(len(m.missing) for _, m in pairs),
+        "calls_raw_valid": sum(verdict.tier.tier == "raw_valid" for verdict in calls),
+        "calls_repairable": sum(verdict.tier.tier == "repairable" for verdict in calls),
+        "calls_invalid": sum(verdict.tier.tier == "invalid" for verdict in calls),
+        "calls_selected": len(selected),
+        "calls_exact": sum(bool(verdict.exact) for verdict in selected),
+        "calls_normalized": sum(bool(verdict.normalized) for verdict in selected),
+        "write_offered": writes,
+        "unsafe": bool(unsafe),
+        "unconfirmed": codes.count("unconfirmed_write"),
+        "clarification_due": len(asked),
+        "clarification_made": sum(_kind(trace, segment) == "clarification" for segment in asked),
+        "repeated_calls": codes.count("repeated_call"),
+        "ordered": len(calls) > 0 and not control,
+        "order_right": len(calls) > 0 and not control and "order" not in layers,
+        "recoveries": len(recoveries),
+        "recoveries_right": sum(_recovered(trace, segment, findings) for segment in recoveries),
+        "answers": len(answers),
+        "answers_supported": len(answers) if "answer" not in layers else 0,
+        "completable": bool(trace.case.expect.calls) and not control,
+        "completed": bool(trace.case.expect.calls) and not control and _completed(trace, pairs, layers),
+        "control_calls": len(calls) if control else 0,
+    }
+    return {name: float(value) for name, value in counts.items()}
+
+
+def _unsafe_writes(trace: Trace, findings: Sequence[Finding]) -> set[str]:
+    """Return the writes made without the data or the confirmation they need."""
+    lacking = {"ungrounded_argument", "unconfirmed_write", "not_permitted", "foreign_object"}
+    found = set()
+    for made in trace.calls:
+        if made.tool is not None and made.tool.effect == "write" and not trace.control:
+            for finding in findings:
+                if finding.code in lacking and finding.path.split(".")[0] == made.path:
+                    found.add(made.path)
+    return found
+
+
+def _rests_on_results(trace: Trace, segment: Segment) -> bool:
+    return not trace.control and any(
+        record.rejection is None for record in trace.results_before(segment.turns[-1].index)
+    )
+
+
+def _recovered(trace: Trace, segment: Segment, findings: Sequence[Finding]) -> bool:
+    """Whether what followed an error was right: nothing about the answer, order or policy was wrong."""
+    if any(finding.layer == "answer" for finding in findings):
+        return False
+    since = min((r.turn for r in trace.attempt.calls if r.result and r.result.is_error), default=0)
+    later = {made.path for made in segment.calls if made.turn > since}
+    return not any(finding.path.split(".")[0] in later for finding in findings)
+
+
+def _completed(trace: Trace, pairs: Sequence[tuple[Segment, Matching]], layers: Sequence[str]) -> bool:
+    """Whether the chain was carried through: all calls made right, in order, and an honest answer."""
+    done = all(not m.missing and not any(match.normalized for match in m.matches) for _, m in pairs)
+    reached = len(pairs) == len(trace.case.turns) + 1 and pairs[-1][0].answer is not None
+    return done and reached and not {"order", "policy", "answer", "budget"} & set(layers)
+
+
+def _flags(
+    trace: Trace,
+    pairs: Sequence[tuple[Segment, Matching]],
+    findings: Sequence[Finding],
+    calls: Sequence[CallVerdict],
+) -> dict[str, bool | None]:
+    layers = {finding.layer for finding in findings}
+    made = bool(calls)
+    executed = [
+        record for record in trace.attempt.calls if record.turn >= 0 and record.states[-1] != "rejected"
+    ]
+    has_answer = any(s.answer is not None and _rests_on_results(trace, s) for s, _ in pairs)
+    return {
+        "tool_selected_correctly": None
+        if not (made or trace.case.expect.call_required)
+        else not layers & {"selection", "control"} and not {f.code for f in findings} & _WRONG_DECISION,
+        "args_valid": not layers & {"syntax", "structure", "values", "provenance"} if made else None,
+        "call_order_valid": not layers & {"order", "policy", "budget"} if made else None,
+        "final_answer_supported": "answer" not in layers if has_answer else None,
+        "tool_execution_success": all(record.succeeded for record in executed) if executed else None,
+    }
+
+
+def _signature(trace: Trace) -> str:
+    """Return the normalised content: per segment the kind and the sorted calls, arguments canonical."""
+    content: list[JSON] = []
+    for segment in trace.segments:
+        calls = sorted(
+            [
+                made.call.name,
+                canonical_json(plain(dict(made.call.arguments)))
+                if made.call.arguments is not None
+                else made.call.raw_arguments,
+            ]
+            for made in segment.calls
+        )
+        content.append([_kind(trace, segment), calls])
+    return canonical_json(content)

@@ -1,0 +1,65 @@
+"""Selection: the right tools, all of them, no others, in the allowed number a turn.
+
+``unknown_tool``, ``wrong_tool``, ``missing_call``, ``extra_call``, ``forbidden_tool``, ``parallel_policy``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from toolbench.judging.matching import Matching
+from toolbench.judging.trace import Finding, Segment, Trace
+
+LAYER = "selection"
+
+
+def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Iterator[Finding]:
+    """Judge the set of called tools of a segment in which a call was right and was made."""
+    expect = segment.expect
+    if not segment.calls or not expect.call_allowed or trace.control:
+        return
+    wanted = ", ".join(call.tool for call in expect.calls) or "any tool on offer"
+    forbidden = set(expect.forbidden_tools)
+    wrong = 0
+    for made in segment.calls:
+        if made.repeat:
+            continue
+        if made.tool is None:
+            reason = f"{made.call.name!r} is not among the tools on offer"
+            yield Finding("unknown_tool", LAYER, made.path, wanted, made.call.name, reason)
+        elif made.call.name in forbidden:
+            reason = f"{made.call.name} is forbidden in this case"
+            yield Finding("forbidden_tool", LAYER, made.path, wanted, made.call.name, reason)
+        elif made in matching.extra and expect.calls:
+            expected_here = made.call.name in {call.tool for call in expect.calls}
+            if matching.missing and not expected_here and wrong < len(matching.missing):
+                wrong += 1
+                due = matching.missing[wrong - 1].tool
+                yield Finding("wrong_tool", LAYER, made.path, due, made.call.name, f"{due} was due here")
+            elif not made.repeat:
+                reason = f"{made.call.name} was not needed (once more)" if expected_here else "not needed"
+                yield Finding("extra_call", LAYER, made.path, wanted, made.call.name, reason)
+    unanswered = matching.missing[wrong + sum(made.tool is None for made in matching.extra) :]
+    for call in unanswered:
+        yield Finding(
+            "missing_call", LAYER, "calls", call.tool, "no such call", f"{call.tool} was not called"
+        )
+    yield from _parallel(trace, segment)
+
+
+def _parallel(trace: Trace, segment: Segment) -> Iterator[Finding]:
+    policy = segment.expect.parallel or trace.suite.rules.get("parallel", "allowed")
+    per_turn = Counter(made.turn for made in segment.calls)
+    if policy == "forbidden":
+        for turn, number in per_turn.items():
+            if number > 1:
+                reason = f"{number} calls in one turn, one a turn is the declared policy"
+                yield Finding("parallel_policy", LAYER, f"turns[{turn}]", "1 call", f"{number} calls", reason)
+    elif policy == "required" and len(segment.expect.calls) > 1:
+        first = per_turn[segment.turns[0].index]
+        needed = len(segment.expect.calls)
+        if first < needed:
+            reason = f"{first} of {needed} calls in the first turn, all at once is the declared policy"
+            path = f"turns[{segment.turns[0].index}]"
+            yield Finding("parallel_policy", LAYER, path, f"{needed} calls", f"{first} calls", reason)

@@ -1,0 +1,74 @@
+"""Reading a model's text by rule: normalisation, sentences, and the general lexicons."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+
+from toolbench.domain.canonical import loads_strict
+
+
+def normalize(text: str) -> str:
+    """Return text as all comparisons see it: NFC, lower case, ё as е, one kind of dash, quote and blank."""
+    text = unicodedata.normalize("NFC", text).lower().replace("ё", "е")
+    text = re.sub(r"[‘’ʼ]", "'", text)
+    # Markdown emphasis would split "**ORD-123456**" from its words.
+    text = re.sub(r"[*#`]+", "", text)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def contains(text: str, piece: str) -> bool:
+    """Whether normalised ``text`` contains ``piece`` (normalised here).
+
+    A piece that begins or ends with a letter or digit must begin or end a word there — "Rome" is not in
+    "Romeo" — except that a word may go on with letters where the piece ends, because languages inflect:
+    "самар" is found in "в самаре". Numbers must stand alone.
+    """
+    piece = normalize(piece)
+    before = r"(?<!\w)" if piece[:1].isalnum() else ""
+    after = r"(?![\d]|[.,]\d)" if piece[-1:].isdigit() else ""
+    return re.search(before + re.escape(piece) + after, text) is not None
+
+
+def contains_any(text: str, pieces: Sequence[str]) -> bool:
+    """Whether any of the pieces occurs (see :func:`contains`); ``text`` is normalised already."""
+    return any(contains(text, piece) for piece in pieces)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a raw text, each normalised."""
+    for part in re.split(r"(?<=[.!?…])\s+|\n+", text):
+        sentence = normalize(part)
+        if sentence:
+            yield sentence
+
+
+@cache
+def lexicon(lang: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of a general lexicon; languages without one use English."""
+    data = loads_strict(resources.files("toolbench.judging").joinpath("lexicons.json").read_text("utf-8"))
+    return tuple(re.compile(pattern) for pattern in data.get(lang, data["en"])[name])
+
+
+def matches(text: str, lang: str, name: str) -> bool:
+    """Whether a normalised text matches any pattern of a lexicon."""
+    return any(pattern.search(text) for pattern in lexicon(lang, name))
+
+
+def asks(text: str, lang: str) -> bool:
+    """Whether a raw text asks the user for something: a question mark or a request for data."""
+    return matches(normalize(text), lang, "asks")
+
+
+def asserted(text: str, patterns: Sequence[str], lang: str) -> str | None:
+    """Return the first sentence that states one of the patterns, skipping questions and conditions."""
+    compiled = [re.compile(pattern) for pattern in patterns]
+    for sentence in sentences(text):
+        if sentence.endswith("?") or matches(sentence, lang, "conditional"):
+            continue
+        if any(pattern.search(sentence) for pattern in compiled):
+            return sentence
+    return None

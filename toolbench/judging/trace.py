@@ -1,0 +1,168 @@
+"""An attempt laid out for checking, and the finding a check returns.
+
+A trace has one segment per user message. What counts as a call: every proposed call of a turn that is not a
+refusal, whether or not it could be executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.case import Case, Expectation
+from toolbench.domain.config import Condition
+from toolbench.domain.contract import ToolSpec
+from toolbench.domain.decision import ModelDecision, ToolCall
+from toolbench.domain.record import Attempt, CallRecord, TurnRecord
+from toolbench.domain.suite import Suite
+from toolbench.judging.normalizers import plain
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violated condition.
+
+    Attributes
+    ----------
+    code, layer
+        Stable words; ``layer`` is the family of checks.
+    path
+        Where: ``turns[0]``, ``calls[1].arguments.weight_kg``, ``final`` …
+    expected, actual
+        Short texts.
+    reason
+        One line that an engineer can verify by hand.
+    """
+
+    code: str
+    layer: str
+    path: str
+    expected: str
+    actual: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class MadeCall:
+    """A proposed call with its record.
+
+    ``index`` counts the attempt's calls, frozen history excluded. ``repeat`` marks a call that was made
+    before with the same arguments: only the order check speaks about it, the others judged it the first time.
+    """
+
+    index: int
+    segment: int
+    call: ToolCall
+    record: CallRecord
+    tool: ToolSpec | None
+    repeat: bool = False
+
+    @property
+    def path(self) -> str:
+        """Where findings about this call point."""
+        return f"calls[{self.index}]"
+
+    @property
+    def turn(self) -> int:
+        """Index of the model turn that proposed it."""
+        return self.record.turn
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Everything from one user message to the model's answer to it."""
+
+    index: int
+    expect: Expectation
+    turns: Sequence[TurnRecord]
+    calls: Sequence[MadeCall]
+
+    @property
+    def first(self) -> ModelDecision | None:
+        """The decision right after the user's message (or after the frozen tool results)."""
+        return self.turns[0].decision if self.turns else None
+
+    @property
+    def answer(self) -> str | None:
+        """The final text, when the segment ended with one."""
+        last = self.turns[-1].decision if self.turns else None
+        return last.text if last is not None and last.kind == "text" else None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One attempt with the suite, case and condition it was played under."""
+
+    attempt: Attempt
+    suite: Suite
+    case: Case
+    condition: Condition
+
+    @property
+    def lang(self) -> str:
+        """Language of the case."""
+        return self.case.lang
+
+    @property
+    def control(self) -> bool:
+        """Whether calls were impossible by design: no tools, or a forbidden choice."""
+        return self.condition.tools == "off" or self.condition.tool_choice == "none"
+
+    @cached_property
+    def offered(self) -> dict[str, ToolSpec]:
+        """Tools on offer by canonical name."""
+        if self.condition.tools == "off":
+            return {}
+        return {tool.name: tool for tool in self.suite.contract.offered(self.case.tools)}
+
+    @cached_property
+    def frozen(self) -> tuple[CallRecord, ...]:
+        """Calls of the case's frozen history, with the executor's results."""
+        return tuple(record for record in self.attempt.calls if record.turn < 0)
+
+    @cached_property
+    def calls(self) -> tuple[MadeCall, ...]:
+        """All calls the model proposed, in order."""
+        return tuple(self._calls())
+
+    def _calls(self) -> Iterator[MadeCall]:
+        index = 0
+        made: set[tuple[str, str]] = set()
+        for turn in self.attempt.turns:
+            if turn.decision.kind == "refusal":
+                continue
+            records = [record for record in self.attempt.calls if record.turn == turn.index]
+            for call, record in zip(turn.decision.calls, records, strict=False):
+                content = (
+                    call.raw_arguments
+                    if call.arguments is None
+                    else canonical_json(plain(dict(call.arguments)))
+                )
+                repeat = (call.name, content) in made
+                made.add((call.name, content))
+                yield MadeCall(index, turn.user_turn, call, record, self.offered.get(call.name), repeat)
+                index += 1
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The parts of the conversation that were reached, one per user message."""
+        expectations = (self.case.expect, *(turn.expect for turn in self.case.turns))
+        segments = []
+        for index, expect in enumerate(expectations):
+            turns = [turn for turn in self.attempt.turns if turn.user_turn == index]
+            if turns:
+                calls = [call for call in self.calls if call.segment == index]
+                segments.append(Segment(index, expect, turns, calls))
+        return tuple(segments)
+
+    def results_before(self, turn: int) -> list[CallRecord]:
+        """Return the frozen and made calls that had a result before a turn was asked for."""
+        return [record for record in self.attempt.calls if record.turn < turn and record.result is not None]
+
+
+def short(value: JSON, limit: int = 100) -> str:
+    """Return a value as one short line."""
+    text = " ".join(value.split()) if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 3] + "..."
