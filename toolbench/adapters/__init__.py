@@ -1,12 +1,19 @@
-"""Adapters by wire protocol. Provider facts live here and in ``profiles.json`` and nowhere else."""
+"""Adapters by wire protocol. Provider facts live here and in the data files beside, and nowhere else."""
 
 from __future__ import annotations
 
 from toolbench.adapters.base import ProviderAdapter
 from toolbench.adapters.chat_completions import ChatCompletions
+from toolbench.adapters.generate_content import GenerateContent
+from toolbench.adapters.messages import Messages
+from toolbench.adapters.ollama_chat import OllamaChat
+from toolbench.adapters.responses import Responses
 from toolbench.errors import ConfigError
 
-ADAPTERS: dict[str, ProviderAdapter] = {adapter.protocol: adapter for adapter in (ChatCompletions(),)}
+ADAPTERS: dict[str, ProviderAdapter] = {
+    adapter.protocol: adapter
+    for adapter in (ChatCompletions(), Responses(), Messages(), OllamaChat(), GenerateContent())
+}
 
 
 def adapter_for(protocol: str) -> ProviderAdapter:

@@ -6,12 +6,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from toolbench.adapters.shapes import too_deep
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.domain.decision import ToolCall
 
 
 def parse_arguments(
-    raw: JSON, *, call_id: str, name: str, takes_nothing: bool = False, id_synthesized: bool = False
+    raw: JSON,
+    *,
+    call_id: str,
+    name: str,
+    takes_nothing: bool = False,
+    id_synthesized: bool = False,
+    object_wire: bool = False,
 ) -> ToolCall:
     """Turn the argument text of a call into a :class:`ToolCall`, with a code for every way it can be wrong.
 
@@ -22,6 +29,8 @@ def parse_arguments(
         flagged). ``None`` counts as an empty text.
     takes_nothing
         Whether the tool has no required argument: an empty text then means ``{}``.
+    object_wire
+        Whether the wire carries an object, so that a text that holds one was encoded once too often.
     """
 
     def call(
@@ -39,6 +48,9 @@ def parse_arguments(
         )
 
     reserialised = not isinstance(raw, str | None)
+    if too_deep(raw):
+        text = ""
+        return call(None, "invalid_json", "nested too deeply")
     text = json.dumps(raw, ensure_ascii=False) if reserialised else (raw or "")
     if text == "" and takes_nothing:
         return call({})
@@ -46,6 +58,10 @@ def parse_arguments(
         value = loads_strict(text)
     except StrictJSONError as fault:
         return call(None, fault.code, str(fault))
+    if too_deep(value):
+        return call(None, "invalid_json", "nested too deeply")
+    if isinstance(value, dict) and object_wire and not reserialised:
+        return call(None, "double_encoded", "a JSON string that holds the object")
     if isinstance(value, dict):
         return call(value)
     if isinstance(value, str) and _holds_object(value):

@@ -9,22 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 from typing import Any, Protocol
 
-from toolbench.domain.canonical import JSON, loads_strict
+from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.decision import ModelDecision, ToolCall, Usage
 from toolbench.domain.record import ToolResult
-from toolbench.errors import ConfigError
 
 ToolChoice = str
 """``auto``, ``none``, ``required``, or ``named:<tool>``."""
-
-ERROR_PREFIX = "ERROR: "
-"""How a failed tool result starts on wires that have no error flag."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class Request:
     Attributes
     ----------
     path
-        Appended to the base URL.
+        Appended to the base URL, which ends with the API version; may end in a query.
     body
         The JSON body.
     headers
@@ -58,6 +52,8 @@ class Request:
         Wire name → canonical name, a bijection over the tools on offer.
     losses
         What the translation of the tools could not carry over, one line each.
+    stream
+        Whether the reply comes as a stream.
     """
 
     path: str
@@ -66,6 +62,7 @@ class Request:
     settings: Mapping[str, SettingNote] = field(default_factory=dict)
     tool_names: Mapping[str, str] = field(default_factory=dict)
     losses: Sequence[str] = ()
+    stream: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,24 @@ class Offer:
 
 
 Messages = list[dict[str, Any]]
+
+
+class StreamAssembler(Protocol):
+    """Puts the lines of a streamed reply together, one line at a time.
+
+    Every method raises :class:`TransportError` for a stream that reports an error, is no JSON, or breaks off.
+    """
+
+    has_content: bool
+    """Whether text or part of a call has arrived."""
+
+    def feed(self, line: str) -> None:
+        r"""Take one line without its ``\n``."""
+        ...
+
+    def finish(self) -> dict[str, Any]:
+        """Return the body that the same reply would have had without streaming."""
+        ...
 
 
 class ProviderAdapter(Protocol):
@@ -118,7 +133,19 @@ class ProviderAdapter(Protocol):
         ...
 
     def build_request(self, model: ModelConfig, messages: Messages, offer: Offer) -> Request:
-        """Return the request for the next turn."""
+        """Return the request for the next turn.
+
+        Raises
+        ------
+        TransportError
+            With ``unsupported``, for a setting the model is known to refuse and that has no substitute.
+        SuiteError
+            For a tool whose schema the wire cannot express.
+        """
+        ...
+
+    def stream_assembler(self) -> StreamAssembler:
+        """Return a fresh assembler for one streamed reply."""
         ...
 
     def usage(self, response: Mapping[str, Any]) -> Usage:
@@ -128,29 +155,6 @@ class ProviderAdapter(Protocol):
     def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
         """Return what the model decided. Never raises for anything a model can have caused."""
         ...
-
-
-@cache
-def _profiles() -> Mapping[str, Mapping[str, Any]]:
-    text = resources.files("toolbench.adapters").joinpath("profiles.json").read_text("utf-8")
-    profiles: Mapping[str, Mapping[str, Any]] = loads_strict(text)["profiles"]
-    return profiles
-
-
-def profile_of(model: ModelConfig) -> Mapping[str, Any]:
-    """Return the dialect entry of a model, ``compatible`` when the configuration names none.
-
-    Raises
-    ------
-    ConfigError
-        For a name that ``profiles.json`` does not have.
-    """
-    name = model.profile or "compatible"
-    try:
-        return _profiles()[name]
-    except KeyError:
-        known = ", ".join(_profiles())
-        raise ConfigError(f"runs: {model.provider}: unknown profile {name!r}; there are: {known}") from None
 
 
 def wire_names(offer: Offer, legal: re.Pattern[str]) -> dict[str, str]:
@@ -170,20 +174,6 @@ def wire_names(offer: Offer, legal: re.Pattern[str]) -> dict[str, str]:
     return names
 
 
-def function_choice(
-    offer: Offer, names: Mapping[str, str], profile: Mapping[str, Any]
-) -> tuple[list[tuple[str, ToolSpec]], JSON]:
-    """Return the tools to send, with wire names, and the ``tool_choice`` value of function-style wires."""
-    to_wire = {canonical: wire for wire, canonical in names.items()}
-    tools = [(to_wire[offer.names[tool.name]], tool) for tool in offer.tools]
-    if not offer.choice.startswith("named:"):
-        return tools, offer.choice
-    wire = to_wire[offer.choice.removeprefix("named:")]
-    if profile["named_choice"] == "offer_only":
-        return [(name, tool) for name, tool in tools if name == wire], "required"
-    return tools, {"type": "function", "function": {"name": wire}}
-
-
 def settled(request: Request, decision: ModelDecision) -> dict[str, dict[str, JSON]]:
     """Return the setting notes of a turn, with what the reply itself shows about their effect."""
     notes = {name: note.to_json() for name, note in request.settings.items()}
@@ -192,10 +182,14 @@ def settled(request: Request, decision: ModelDecision) -> dict[str, dict[str, JS
         if name in notes and notes[name]["sent"] is not None and honoured is not None:
             notes[name]["honoured"] = honoured
 
-    choice = notes.get("tool_choice", {}).get("asked")
-    made = bool(decision.calls)
-    if choice == "none" or (choice and choice != "auto"):
-        observe("tool_choice", made != (choice == "none"))
+    choice = str(notes.get("tool_choice", {}).get("asked", "auto"))
+    called = [call.name for call in decision.calls]
+    if choice == "none":
+        observe("tool_choice", not called)
+    elif choice == "required":
+        observe("tool_choice", bool(called))
+    elif choice.startswith("named:"):
+        observe("tool_choice", bool(called) and set(called) == {choice.removeprefix("named:")})
     if notes.get("parallel_tool_calls", {}).get("asked") is False and len(decision.calls) > 1:
         observe("parallel_tool_calls", False)
     limit = notes.get("max_output_tokens", {}).get("sent")

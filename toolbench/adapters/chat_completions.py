@@ -5,35 +5,23 @@ Differences between servers are entries of ``profiles.json``, not branches here.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolbench.adapters.arguments import parse_arguments
-from toolbench.adapters.base import (
-    ERROR_PREFIX,
-    Messages,
-    Offer,
-    Request,
-    SettingNote,
-    function_choice,
-    profile_of,
-    wire_names,
-)
-from toolbench.adapters.leaks import find_leaked_calls
+from toolbench.adapters.base import Messages, Offer, Request, wire_names
+from toolbench.adapters.chat_stream import ChatAssembler
+from toolbench.adapters.decide import ProposedCall, Reading, decide
+from toolbench.adapters.drafts import Choice, Draft, OfferedTool
+from toolbench.adapters.ids import call_ids, legal_id
+from toolbench.adapters.profiles import Dialect
+from toolbench.adapters.shapes import count_of, items_of, object_at, objects_of, text_of, word_of
+from toolbench.adapters.wire import Results, Said, WireAdapter, result_text
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
-from toolbench.domain.contract import ToolSpec
-from toolbench.domain.decision import ModelDecision, ToolCall, Usage
-from toolbench.domain.record import ToolResult
-
-_LEGAL_NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
-_THINK = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
+from toolbench.domain.decision import ModelDecision, Usage
 
 
-class ChatCompletions:
+class ChatCompletions(WireAdapter):
     """``POST /chat/completions``."""
 
     protocol = "chat_completions"
@@ -42,234 +30,172 @@ class ChatCompletions:
         """Return the bearer header."""
         return {"Authorization": f"Bearer {key}"}
 
-    def start(self, system: str, messages: Sequence[Mapping[str, JSON]], offer: Offer) -> Messages:
-        """Return the system message and the canonical history in wire form."""
-        to_wire = {canonical: wire for wire, canonical in wire_names(offer, _LEGAL_NAME).items()}
-        history: Messages = [{"role": "system", "content": system}]
-        for message in messages:
-            if message["role"] == "tool":
-                history.append(_tool_message(str(message["tool_call_id"]), message["result"]))
-            elif "tool_calls" in message:
-                calls = [
-                    {
-                        "id": call["id"],
-                        "type": "function",
-                        "function": {
-                            "name": to_wire.get(call["name"], call["name"]),
-                            "arguments": json.dumps(call["arguments"], ensure_ascii=False),
-                        },
-                    }
-                    for call in message["tool_calls"]
-                ]
-                history.append(
-                    {"role": "assistant", "content": message.get("content", ""), "tool_calls": calls}
-                )
-            else:
-                history.append({"role": message["role"], "content": message["content"]})
-        return history
-
     def append_user(self, messages: Messages, text: str) -> Messages:
         """Add a user message."""
         return [*messages, {"role": "user", "content": text}]
 
+    def assistant(self, said: Said) -> Messages:
+        """Return one assistant message; arguments are a text on this wire."""
+        message: dict[str, Any] = {"role": "assistant", "content": said.text}
+        if said.calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.raw_arguments},
+                }
+                for call in said.calls
+            ]
+        return [message]
+
     def append_response(self, messages: Messages, response: Mapping[str, Any]) -> Messages:
-        """Add the assistant message as received; only a missing call id is filled in."""
-        message = dict(_message(response))
+        """Add the assistant message as received; only a missing call id is filled in.
+
+        An empty list of calls goes, and a legacy ``function_call`` becomes one call: neither can be replayed.
+        """
+        message = _message(response)
         message.setdefault("role", "assistant")
-        calls = message.get("tool_calls")
+        calls = _raw_calls(message)
+        message.pop("tool_calls", None)
+        message.pop("function_call", None)
         if calls:
-            ids = _call_ids(calls)
+            ids = call_ids([call.get("id") for call in calls], _call_count(messages))
             message["tool_calls"] = [{**call, "id": id_} for call, (id_, _) in zip(calls, ids, strict=True)]
         return [*messages, message]
 
-    def append_tool_results(
-        self, messages: Messages, results: Sequence[tuple[ToolCall, ToolResult]]
-    ) -> Messages:
+    def append_tool_results(self, messages: Messages, results: Results) -> Messages:
         """Add one ``tool`` message per call, in call order."""
-        return [*messages, *(_tool_message(call.id, result) for call, result in results)]
+        return [
+            *messages,
+            *(
+                {"role": "tool", "tool_call_id": call.id, "content": result_text(result)}
+                for call, result in results
+            ),
+        ]
 
     def build_request(self, model: ModelConfig, messages: Messages, offer: Offer) -> Request:
         """Return the request; every setting is noted as asked and as sent."""
-        profile = profile_of(model)
-        names = wire_names(offer, _LEGAL_NAME)
-        body: dict[str, Any] = {"model": model.model, "messages": messages}
-        settings = model.settings
-        notes: dict[str, SettingNote] = {}
+        draft = Draft(model, wire_names(offer, self.legal_name))
+        tools = draft.tools(offer)
+        draft.body.update(
+            model=model.model, messages=[_in_dialect(m, draft.dialect, bool(tools)) for m in messages]
+        )
+        if tools:
+            draft.body["tools"] = [_tool(tool) for tool in tools]
+        draft.choose(offer, _choice)
+        if tools:
+            draft.put("parallel_tool_calls", model.settings.parallel_tool_calls)
+        draft.put_sampling()
+        if model.settings.stream:
+            draft.body["stream"] = True
+            if draft.dialect.stream_options:
+                draft.body["stream_options"] = {"include_usage": True}
+        return draft.finish("/chat/completions", model.settings.stream)
 
-        def send(setting: str, field: str | None, value: JSON) -> None:
-            wanted = value is not None
-            refused = model.capabilities.get(setting) == "unsupported" or field is None
-            if wanted and not refused and field is not None:
-                body[field] = value
-            if wanted:
-                ignored = (
-                    setting in profile.get("ignored", ()) or model.capabilities.get(setting) == "ignored"
-                )
-                notes[setting] = SettingNote(
-                    asked=value,
-                    sent=None if refused else value,
-                    honoured=False if refused or ignored else None,
-                )
-
-        if offer.tools:
-            tools, choice = function_choice(offer, names, profile)
-            body["tools"] = [self._tool(wire, tool, offer.lang, settings.strict) for wire, tool in tools]
-            send("tool_choice", "tool_choice", choice)
-            notes["tool_choice"] = replace(notes["tool_choice"], asked=offer.choice)
-            send("parallel_tool_calls", profile["parallel_field"], settings.parallel_tool_calls)
-            if settings.strict is not None:
-                ignored = "strict" in profile.get("ignored", ())
-                notes["strict"] = SettingNote(settings.strict, settings.strict, False if ignored else None)
-        send("max_output_tokens", profile["max_tokens_field"], settings.max_output_tokens)
-        send("temperature", "temperature", settings.temperature)
-        send("seed", profile["seed_field"], settings.seed)
-        if settings.stream:
-            body.update(stream=True, stream_options={"include_usage": True})
-        body.update(model.extra_body)
-        return Request("/chat/completions", body, settings=notes, tool_names=names)
+    def stream_assembler(self) -> ChatAssembler:
+        """Return an assembler of chunks."""
+        return ChatAssembler()
 
     def usage(self, response: Mapping[str, Any]) -> Usage:
-        """Return the tokens of a reply."""
-        return _usage(response.get("usage"))
+        """Return the tokens of a reply; input includes cached and output reasoning tokens already."""
+        usage = object_at(response, "usage")
+        cached = count_of(object_at(usage, "prompt_tokens_details").get("cached_tokens"))
+        return Usage(
+            input=count_of(usage.get("prompt_tokens")),
+            output=count_of(usage.get("completion_tokens")),
+            cached_input=count_of(usage.get("prompt_cache_hit_tokens")) if cached is None else cached,
+            reasoning=count_of(object_at(usage, "completion_tokens_details").get("reasoning_tokens")),
+        )
 
     def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
         """Return the decision in the first choice of a complete response."""
-        choices = response.get("choices") or []
-        choice = choices[0] if choices and isinstance(choices[0], dict) else {}
+        finish = word_of(object_at(response, "choices", 0).get("finish_reason"))
         message = _message(response)
-        finish = choice.get("finish_reason")
-        usage = _usage(response.get("usage"))
-        text, warnings = _text(message.get("content"))
-        if len(choices) > 1:
-            warnings.append("several_choices")
-        common: dict[str, Any] = {
-            "text": text,
-            "finish_reason": finish,
-            "usage": usage,
-            "returned_model": response.get("model"),
-        }
-        if not message:
-            return ModelDecision("invalid", reason="no_choices", warnings=warnings, **common)
-        if message.get("refusal") or finish == "content_filter":
-            common["text"] = text or str(message.get("refusal") or "")
-            reason = "content_filter" if finish == "content_filter" else "message.refusal"
-            return ModelDecision("refusal", reason=reason, warnings=warnings, **common)
-        calls = list(_calls(message, request, offer))
-        if any(call.id_synthesized for call in calls):
-            warnings.append("call_id_synthesized")
+        refusal = "content_filter" if finish == "content_filter" else None
+        if message.get("refusal"):
+            refusal = refusal or "message.refusal"
+        reading = Reading(
+            text=_text(message.get("content")),
+            calls=_proposed(message),
+            finish=finish,
+            cut=finish in ("length", "model_length"),
+            says_call=finish in ("tool_calls", "function_call"),
+            refusal=refusal,
+            refusal_text=text_of(message.get("refusal")),
+            missing=not message,
+            usage=self.usage(response),
+            model=word_of(response.get("model")),
+            warnings=["several_choices"] if len(items_of(response.get("choices"))) > 1 else [],
+        )
         limit = request.body.get("max_tokens") or request.body.get("max_completion_tokens")
-        cut = finish == "length" or (limit is not None and usage.output is not None and usage.output >= limit)
-        if calls:
-            return _decide_calls(calls, finish == "length", cut, warnings, common)
-        leaked, marked = find_leaked_calls(text, request.tool_names)
-        if leaked or marked:
-            warnings.append("leaked_tool_call")
-        common["leaked_calls"] = leaked
-        if finish in ("tool_calls", "function_call"):
-            return ModelDecision("invalid", reason="finish_without_call", warnings=warnings, **common)
-        if not text.strip():
-            return ModelDecision(
-                "invalid", reason="truncated" if cut else "empty", warnings=warnings, **common
-            )
-        if finish == "length":
-            warnings.append("truncated_text")
-        return ModelDecision("text", warnings=warnings, **common)
-
-    @staticmethod
-    def _tool(wire_name: str, tool: ToolSpec, lang: str, strict: bool | None) -> dict[str, JSON]:
-        function: dict[str, JSON] = {
-            "name": wire_name,
-            "description": tool.described(lang),
-            "parameters": dict(tool.parameters),
-        }
-        if strict is not None:
-            function["strict"] = strict
-        return {"type": "function", "function": function}
+        before = _call_count(objects_of(request.body.get("messages")))
+        return decide(reading, request, offer, before=before, limit=limit)
 
 
-def _decide_calls(
-    calls: list[ToolCall], said_cut: bool, cut: bool, warnings: list[str], common: dict[str, Any]
-) -> ModelDecision:
-    broken = [call for call in calls if call.error]
-    # A reply that ran into the limit is never executed: a call that happens to parse may not be the last one.
-    # Without the server saying so, only an argument text that stops early shows the cut.
-    if said_cut or (cut and any(call.error == "invalid_json" for call in broken)):
-        shown = [
-            replace(call, error="truncated", arguments=None) if call.error == "invalid_json" else call
-            for call in calls
+def _tool(tool: OfferedTool) -> dict[str, JSON]:
+    function: dict[str, JSON] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.schema,
+    }
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    return {"type": "function", "function": function}
+
+
+def _choice(choice: Choice) -> JSON:
+    if choice.mode == "named":
+        return {"type": "function", "function": {"name": choice.name}}
+    return choice.mode
+
+
+def _in_dialect(message: Mapping[str, Any], dialect: Dialect, with_tools: bool) -> dict[str, Any]:
+    """Return a message of the history as this server wants it replayed."""
+    shown = dict(message)
+    if "tool_call_id" in shown:
+        shown["tool_call_id"] = legal_id(str(shown["tool_call_id"]), dialect.id_pattern)
+    if shown["role"] != "assistant":
+        return shown
+    if shown.get("tool_calls"):
+        shown["tool_calls"] = [
+            {**call, "id": legal_id(str(call["id"]), dialect.id_pattern)} for call in shown["tool_calls"]
         ]
-        return ModelDecision("invalid", calls=shown, reason="truncated", warnings=warnings, **common)
-    if broken:
-        return ModelDecision("invalid", calls=calls, reason="bad_arguments", warnings=warnings, **common)
-    return ModelDecision("tool_call", calls=calls, warnings=warnings, **common)
+        if not shown.get("content") and dialect.empty_content != "echo":
+            shown.pop("content", None)
+            if dialect.empty_content != "absent":
+                shown["content"] = None if dialect.empty_content == "null" else ""
+    if with_tools:
+        shown = {**dialect.reply_defaults, **shown}
+    return shown
 
 
-def _message(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    choices = response.get("choices") or []
-    first = choices[0] if choices and isinstance(choices[0], dict) else {}
-    message = first.get("message")
-    return message if isinstance(message, dict) else {}
+def _message(response: Mapping[str, Any]) -> dict[str, Any]:
+    return object_at(response, "choices", 0, "message")
 
 
-def _call_ids(calls: Sequence[Mapping[str, Any]]) -> list[tuple[str, bool]]:
-    """Return ``(id, synthesized)`` per call; a missing or repeated id gets a stand-in by position."""
-    seen: set[str] = set()
-    ids = []
-    for index, call in enumerate(calls):
-        given = call.get("id")
-        usable = isinstance(given, str) and given not in ("", "null") and given not in seen
-        id_ = given if usable else f"call_{index}"
-        seen.add(str(id_))
-        ids.append((str(id_), not usable))
-    return ids
+def _call_count(messages: Sequence[Mapping[str, Any]]) -> int:
+    return sum(len(objects_of(message.get("tool_calls"))) for message in messages)
 
 
-def _calls(message: Mapping[str, Any], request: Request, offer: Offer) -> Iterator[ToolCall]:
-    raw_calls = [call for call in message.get("tool_calls") or [] if isinstance(call, dict)]
-    legacy = message.get("function_call")
-    if not raw_calls and isinstance(legacy, dict):
-        raw_calls = [{"function": legacy}]
-    takes_nothing = {tool.name for tool in offer.tools if not tool.required}
-    for call, (id_, synthesized) in zip(raw_calls, _call_ids(raw_calls), strict=True):
-        function = call.get("function") or call.get("custom") or {}
-        wire_name = str(function.get("name") or "")
-        name = request.tool_names.get(wire_name, wire_name)
-        yield parse_arguments(
-            function.get("arguments", function.get("input")),
-            call_id=id_,
-            name=name,
-            takes_nothing=name in takes_nothing,
-            id_synthesized=synthesized,
-        )
+def _raw_calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    calls = objects_of(message.get("tool_calls"))
+    legacy = object_at(message, "function_call")
+    return [{"type": "function", "function": legacy}] if legacy and not calls else calls
 
 
-def _text(content: JSON) -> tuple[str, list[str]]:
-    """Return the visible text: parts joined, a leading think block taken off (and noted)."""
+def _proposed(message: Mapping[str, Any]) -> list[ProposedCall]:
+    found = []
+    for call in _raw_calls(message):
+        function = object_at(call, "function") or object_at(call, "custom")
+        arguments = function.get("arguments", function.get("input"))
+        found.append(ProposedCall(call.get("id"), function.get("name"), arguments))
+    return found
+
+
+def _text(content: JSON) -> str:
+    """Return the visible text; a list of parts may hold thinking beside it."""
     if isinstance(content, list):
-        parts = (
-            part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text"
+        return "".join(
+            text_of(part.get("text")) for part in objects_of(content) if part.get("type") == "text"
         )
-        content = "".join(str(part) for part in parts)
-    text = content if isinstance(content, str) else ""
-    think = _THINK.match(text)
-    if think:
-        return text[think.end() :], ["reasoning_in_content"]
-    return text, []
-
-
-def _usage(usage: JSON) -> Usage:
-    if not isinstance(usage, dict):
-        return Usage()
-    prompt = usage.get("prompt_tokens_details") or {}
-    completion = usage.get("completion_tokens_details") or {}
-    return Usage(
-        input=usage.get("prompt_tokens"),
-        output=usage.get("completion_tokens"),
-        cached_input=prompt.get("cached_tokens", usage.get("prompt_cache_hit_tokens")),
-        reasoning=completion.get("reasoning_tokens"),
-    )
-
-
-def _tool_message(call_id: str, result: ToolResult) -> dict[str, JSON]:
-    content = f"{ERROR_PREFIX}{result.content}" if result.is_error else result.content
-    return {"role": "tool", "tool_call_id": call_id, "content": content}
+    return text_of(content)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from toolbench.adapters.shapes import too_deep
+
 MARKUP = re.compile(
     r"</?tool_call\b|<function[=_ ]|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>|<\|channel\|>\s*commentary"
 )
@@ -44,6 +46,6 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             end = position + 1
         else:
-            if isinstance(value, dict):
+            if isinstance(value, dict) and not too_deep(value):
                 yield value
         position = text.find("{", end)

@@ -94,7 +94,10 @@ class KeywordRouter:
         if best is None or scores[best] == 0:
             return reply(text=".")
         tool = self._contract.by_name[best]
-        arguments = {name: self._find(tool, name, schema, text) for name, schema in tool.properties.items()}
+        arguments: dict[str, JSON] = {}
+        used: set[int] = set()
+        for name, schema in tool.properties.items():
+            arguments[name] = self._find(tool, name, schema, text, used)
         missing = [name for name in tool.required if arguments[name] is None]
         if missing:
             words = [
@@ -103,19 +106,27 @@ class KeywordRouter:
             return reply(text=f"{', '.join(words)}?")
         return reply(calls=[(best, {name: value for name, value in arguments.items() if value is not None})])
 
-    def _find(self, tool: ToolSpec, name: str, schema: Mapping[str, Any], text: str) -> JSON:
-        for value, wordings in tool.synonyms.get(name, {}).items():
-            if any(re.search(rf"\b{re.escape(word.lower())}\b", text.lower()) for word in (value, *wordings)):
-                return value
-        for value in schema.get("enum", ()):
-            if re.search(rf"\b{re.escape(str(value).lower())}\b", text.lower()):
-                return value
+    def _find(self, tool: ToolSpec, name: str, schema: Mapping[str, Any], text: str, used: set[int]) -> JSON:
+        """Return the first value found in the text that no earlier argument has taken, or ``None``."""
+        known = {str(value): () for value in schema.get("enum", ())} | dict(tool.synonyms.get(name, {}))
+        found = [
+            (match.start(), word, value)
+            for value, wordings in known.items()
+            for word in (value, *wordings)
+            for match in re.finditer(rf"\b{re.escape(word.lower())}\b", text.lower())
+            if match.start() not in used
+        ]
+        if found:
+            position, word, value = min(found)
+            used.add(position)
+            # A canonical name in another alphabet is not how this user says it.
+            return value if "enum" in schema or value.isascii() == word.isascii() else word
         if "pattern" in schema:
-            found = re.search(str(schema["pattern"]).strip("^$"), text)
-            return found.group(0) if found else None
+            match = re.search(str(schema["pattern"]).strip("^$"), text)
+            return match.group(0) if match else None
         if schema.get("type") in ("number", "integer"):
-            found = re.search(r"\d+(?:[.,]\d+)?", text)
-            return float(found.group(0).replace(",", ".")) if found else None
+            match = re.search(r"(?<![\w-])\d+(?:[.,]\d+)?", text)
+            return float(match.group(0).replace(",", ".")) if match else None
         return None
 
 

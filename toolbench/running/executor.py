@@ -1,24 +1,41 @@
 """The orchestrator's side of a call: validate it, then answer it from the suite's script.
 
-Nothing real is ever changed. A script is data: rules by tool and arguments, each with a sequence of
-results; retries run on a virtual clock, so a test of three tries takes no time.
+Nothing real is ever changed. A script is data: rules by tool and arguments, each with a sequence of results;
+retries run on a virtual clock, so a test of three tries takes no time. Writes carry an idempotency key: the
+same write takes effect once, whoever repeats it and whatever the caller was told the first time.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from toolbench.domain.canonical import JSON, canonical_json, sha256
+from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.contract import Contract
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import CallRecord, ToolResult
+from toolbench.running.course_tools import IMPLEMENTATIONS, CourseToolError, Surroundings
+from toolbench.running.script import Script, filled, one_spelling
 
 DEFAULT_CAP = 4000
 TEMPORARY_STATUSES = frozenset({0, 408, 429, 500, 502, 503, 504})
-"""Tool faults worth another try by code; 0 stands for a timeout."""
+"""Tool faults worth another try by code; 0 stands for a timeout. 401 and its like never are."""
+
+MALFORMED: Mapping[str, JSON] = {
+    "code": "MALFORMED_RESPONSE",
+    "permanent": False,
+    "status": 502,
+    "message": {"ru": "Ответ инструмента нельзя прочитать.", "en": "The tool's answer is unreadable."},
+}
+"""What the orchestrator makes of a tool that answers garbage: a clear error, not the garbage."""
+NOT_SCRIPTED: Mapping[str, JSON] = {
+    "code": "NOT_SCRIPTED",
+    "permanent": True,
+    "message": {"ru": "Для этого вызова нет ответа.", "en": "No result is scripted for this call."},
+}
 
 
 class Executor:
@@ -38,11 +55,14 @@ class Executor:
 
     def __init__(self, contract: Contract, script: Mapping[str, Any], lang: str, hints: bool = True) -> None:
         self._contract = contract
-        self._script = script
+        self._script = Script(script)
         self._lang = lang
         self._hints = hints
-        self._played: dict[int, int] = {}
-        self._done: dict[str, ToolResult] = {}
+        self._retry: Mapping[str, Any] = script.get("retry", {})
+        self._cap_chars: int = script.get("max_result_chars", DEFAULT_CAP)
+        now = datetime.fromisoformat(script["now"]) if "now" in script else None
+        self._surroundings = Surroundings(now, script.get("live", False))
+        self._written: dict[str, ToolResult] = {}
         self.clock = 0.0
 
     @property
@@ -50,8 +70,17 @@ class Executor:
         """Names of all tools of the contract."""
         return tuple(self._contract.by_name)
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Idempotency key of every write that took effect, in order."""
+        return tuple(self._written)
+
     def run(self, call: ToolCall, turn: int, offered: Sequence[str]) -> CallRecord:
-        """Validate and execute one call; the record says how far it came and what the model is told."""
+        """Validate and execute one call; the record says how far it came and what the model is told.
+
+        A write whose key is known is not carried out again (``replayed``): a success is answered as the
+        first time, and after a failure that had taken effect all the same the script plays on.
+        """
         common: dict[str, Any] = {
             "turn": turn,
             "id": call.id,
@@ -66,46 +95,71 @@ class Executor:
             return CallRecord(states=("proposed", "rejected"), rejection=code, result=result, **common)
         arguments = dict(call.arguments or {})
         key = self._idempotency_key(call.name, arguments)
-        if key and key in self._done:
-            return CallRecord(
-                states=("proposed", "validated", "executed"),
-                result=self._done[key],
-                idempotency_key=key,
-                replayed=True,
-                **common,
-            )
-        result, took_effect = self.answer(call.name, arguments)
-        if key and took_effect:
-            self._done[key] = result
-        end = "failed" if result.is_error else "executed"
-        return CallRecord(states=("proposed", "validated", end), result=result, idempotency_key=key, **common)
+        known = self._written.get(key) if key else None
+        if known is not None and not known.is_error:
+            result, took_effect = replace(known, tries=()), False
+        else:
+            result, took_effect = self.answer(call.name, arguments)
+        if key and (took_effect or known is not None):
+            self._written[key] = result
+        return CallRecord(
+            states=("proposed", "validated", "failed" if result.is_error else "executed"),
+            result=result,
+            idempotency_key=key,
+            replayed=known is not None,
+            **common,
+        )
 
     def answer(self, tool: str, arguments: Mapping[str, JSON]) -> tuple[ToolResult, bool]:
         """Return the scripted result of a valid call, retried by code where the fault is temporary.
 
+        Every try is in the result's ``tries``: virtual time, status, error code, and whether the tool did
+        its work in it.
+
         Returns
         -------
         tuple
-            The result for the model, and whether a write took effect.
+            The result for the model, and whether a write took effect in any of the tries.
         """
-        rule = self._rule(tool, arguments)
+        rule = self._script.rule(tool, arguments)
         if rule is None:
-            missing = {
-                "error": {"code": "NOT_SCRIPTED", "permanent": True, "message": "no result is scripted"}
-            }
-            return self._result(missing, [], arguments), False
-        policy = self._script.get("retry", {})
+            return self._result({"error": NOT_SCRIPTED}, ()), False
+        self.clock = max(self.clock, self._script.free_at(rule))
         tries: list[dict[str, JSON]] = []
+        wait: float | None = 0.0
         entry: Mapping[str, Any] = {}
-        for number in range(policy.get("tries", 1)):
-            if number:
-                self.clock += policy.get("base_seconds", 1.0) * 2 ** (number - 1)
-            entry = self._next(rule)
+        while wait is not None:
+            self.clock += wait
+            entry = self._carried_out(self._script.next_entry(rule, self.clock), arguments)
             error = entry.get("error", {})
-            tries.append({"at": self.clock, "status": error.get("status", 200), "code": error.get("code")})
-            if not error or error["permanent"] or error.get("status") not in TEMPORARY_STATUSES:
-                break
-        return self._result(entry, tries, arguments), bool(entry.get("effect", "ok" in entry))
+            status = error.get("status", 200)
+            effect = bool(entry.get("effect", "ok" in entry))
+            tries.append({"at": self.clock, "status": status, "code": error.get("code"), "effect": effect})
+            if status == 0:
+                self.clock += self._retry.get("timeout_seconds", 0.0)
+            wait = self._wait(error, len(tries))
+        return self._result(entry, tuple(tries)), any(bool(one["effect"]) for one in tries)
+
+    def _wait(self, error: Mapping[str, Any], tries: int) -> float | None:
+        """Return the seconds until the next try, or ``None`` when there is none."""
+        if not error or error["permanent"] or error.get("status") not in TEMPORARY_STATUSES:
+            return None
+        asked = error.get("retry_after", 0.0)
+        # A tool that asks for more than the cap would be asked too early: give up instead.
+        if tries >= self._retry.get("tries", 1) or asked > self._retry.get("cap_seconds", 30.0):
+            return None
+        return float(max(asked, self._retry.get("base_seconds", 1.0) * 2 ** (tries - 1)))
+
+    def _carried_out(self, entry: Mapping[str, Any], arguments: Mapping[str, JSON]) -> Mapping[str, Any]:
+        """Return an entry of the script as a plain result or error."""
+        if "implementation" in entry:
+            try:
+                return {"ok": IMPLEMENTATIONS[entry["implementation"]](arguments, self._surroundings)}
+            except CourseToolError as fault:
+                return fault.as_entry()
+        if "malformed" in entry:
+            return {"error": MALFORMED, "effect": entry.get("effect", False)}
+        return {**entry, "ok": filled(entry["ok"], arguments)} if "ok" in entry else entry
 
     def _rejection(self, call: ToolCall, offered: Sequence[str]) -> tuple[str, str] | None:
         if call.name not in offered:
@@ -121,66 +175,22 @@ class Executor:
     def _idempotency_key(self, tool: str, arguments: Mapping[str, JSON]) -> str | None:
         if self._contract.by_name[tool].effect != "write":
             return None
-        return sha256({"tool": tool, "arguments": dict(arguments)})[:16]
+        return sha256(one_spelling({"tool": tool, "arguments": dict(arguments)}))[:16]
 
-    def _rule(self, tool: str, arguments: Mapping[str, JSON]) -> tuple[int, Mapping[str, Any]] | None:
-        for index, rule in enumerate(self._script["rules"]):
-            if rule["tool"] == tool and all(
-                _matches(wanted, arguments.get(name)) for name, wanted in rule.get("when", {}).items()
-            ):
-                return index, rule
-        return None
-
-    def _next(self, rule: tuple[int, Mapping[str, Any]]) -> Mapping[str, Any]:
-        index, body = rule
-        position = self._played.get(index, 0)
-        self._played[index] = position + 1
-        entry: Mapping[str, Any] = body["results"][min(position, len(body["results"]) - 1)]
-        return entry
-
-    def _result(
-        self, entry: Mapping[str, Any], tries: Sequence[Mapping[str, JSON]], arguments: Mapping[str, JSON]
-    ) -> ToolResult:
-        if "malformed" in entry:
-            # What the orchestrator makes of a tool that answers garbage: a clear error, not the garbage.
-            entry = {
-                "error": {
-                    "code": "MALFORMED_RESPONSE",
-                    "permanent": False,
-                    "message": "the tool's answer is unreadable",
-                }
-            }
+    def _result(self, entry: Mapping[str, Any], tries: Sequence[Mapping[str, JSON]]) -> ToolResult:
         if "error" in entry:
             error = entry["error"]
             text = f"{error['code']}: {self._text(error['message'])}"
             if self._hints and "hint" in error:
                 text += f" {self._text(error['hint'])}"
             content, cut = self._cap(text)
-            return ToolResult(content, True, None, error["code"], error["permanent"], tuple(tries), cut)
-        value = _fill(entry["ok"], arguments)
-        content, cut = self._cap(json.dumps(value, ensure_ascii=False))
-        return ToolResult(content, value=value, tries=tuple(tries), cut_from=cut)
+            return ToolResult(content, True, None, error["code"], error["permanent"], tries, cut)
+        content, cut = self._cap(json.dumps(entry["ok"], ensure_ascii=False))
+        return ToolResult(content, value=entry["ok"], tries=tries, cut_from=cut)
 
     def _text(self, text: str | Mapping[str, str]) -> str:
         return text if isinstance(text, str) else text.get(self._lang, next(iter(text.values())))
 
     def _cap(self, text: str) -> tuple[str, int | None]:
-        cap = self._script.get("max_result_chars", DEFAULT_CAP)
+        cap = self._cap_chars
         return (text, None) if len(text) <= cap else (text[:cap] + " [cut]", len(text))
-
-
-def _matches(wanted: JSON, given: JSON) -> bool:
-    if isinstance(wanted, dict) and set(wanted) == {"pattern"}:
-        return isinstance(given, str) and re.search(wanted["pattern"], given) is not None
-    return canonical_json(wanted) == canonical_json(given)
-
-
-def _fill(value: JSON, arguments: Mapping[str, JSON]) -> JSON:
-    """Put arguments into a scripted result: the string ``$name`` becomes the argument's value."""
-    if isinstance(value, str) and value.startswith("$"):
-        return arguments.get(value[1:], value)
-    if isinstance(value, dict):
-        return {key: _fill(inner, arguments) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_fill(inner, arguments) for inner in value]
-    return value

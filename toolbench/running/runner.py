@@ -85,7 +85,7 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
             suite.overlay(condition.descriptions)
             for lang in suite.langs:
                 suite.prompt(lang, condition.prompt)
-    gates = read_json(config.root / config.gates, error=ConfigError) if config.gates else None
+    gates = read_json(config.root / config.gates, "gates", ConfigError) if config.gates else None
     snapshot = config.snapshot()
     header = RunHeader(
         run_id=run_id,

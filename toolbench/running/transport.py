@@ -14,8 +14,9 @@ from typing import Any
 import httpx
 import stamina
 
-from toolbench.adapters.base import ProviderAdapter, Request
+from toolbench.adapters.base import ProviderAdapter, Request, StreamAssembler
 from toolbench.adapters.faults import body_fault, classify
+from toolbench.adapters.streams import LineSplitter
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
@@ -23,6 +24,9 @@ from toolbench.running.redaction import Redactor, extra_headers, key_of
 
 TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
 RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0}
+LARGEST_REPLY = 64 * 2**20
+"""Bytes; no model answers that much, and a server that never stops must not fill the memory."""
+
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id")
 
 # Both write whole addresses, and with them keys in query strings, at INFO; stamina warns about each retry,
@@ -116,6 +120,9 @@ class Transport:
             )
             if not error.retryable:
                 return False
+            if len(retries) == 1 and error.code in ("connect", "connection_lost"):
+                # Most often a kept-alive connection that the server has closed: a fresh one needs no wait.
+                return 0.001
             if error.retry_after is not None:
                 # A server that asks for more than the cap would be asked too early: give up instead.
                 return (
@@ -149,12 +156,18 @@ class Transport:
             **(adapter.auth_headers(key) if key else {}),
             **extra_headers(model),
         }
+        path, _, query = request.path.partition("?")
         url = httpx.URL(model.base_url)
-        url = url.copy_with(path=url.path.rstrip("/") + request.path)
+        url = url.copy_with(path=url.path.rstrip("/") + path)
+        url = url.copy_merge_params(httpx.QueryParams(query)) if query else url
         started = time.monotonic()
+        assembler = adapter.stream_assembler() if request.stream else None
         try:
-            async with asyncio.timeout(self._timeouts["total"]):
-                response = await self._client.post(url, json=request.body, headers=headers)
+            async with (
+                asyncio.timeout(self._timeouts["total"]),
+                self._client.stream("POST", url, json=request.body, headers=headers) as response,
+            ):
+                text, first_content = await self._read(response, assembler)
         except TimeoutError:
             raise TransportError(
                 "timeout", f"no complete reply in {self._timeouts['total']:g} s", retryable=True
@@ -167,18 +180,12 @@ class Transport:
         except httpx.HTTPError as error:
             raise TransportError("connection_lost", self._explain(error, model), retryable=True) from None
         latency = (time.monotonic() - started) * 1000
-        text = self._redact(response.text)
         kept = self._redact.headers(response.headers)
         if not response.is_success:
             raise classify(response.status_code, kept, text)
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            message = f"the reply is not JSON: {' '.join(text[:120].split())!r}"
-            raise TransportError("not_json", message, response.status_code, retryable=True) from None
+        body = assembler.finish() if assembler and _is_streamed(response) else _parsed(text, response)
         fault = body_fault(body)
         if fault is not None:
-            fault.message = self._redact(fault.message)
             raise fault
         return Reply(
             status=response.status_code,
@@ -186,12 +193,54 @@ class Transport:
             text=text,
             body=body,
             latency_ms=round(latency, 1),
+            first_token_ms=None if first_content is None else round((first_content - started) * 1000, 1),
             request_id=next((kept[name] for name in REQUEST_IDS if name in kept), None),
             retries=retries,
         )
+
+    async def _read(
+        self, response: httpx.Response, assembler: StreamAssembler | None
+    ) -> tuple[str, float | None]:
+        """Return the complete redacted text, and when the first content arrived if it came as a stream.
+
+        Lines are redacted one by one: a key holds no line end, so none can hide between two lines.
+        """
+        splitter, lines, size = LineSplitter(), list[str](), 0
+        first: float | None = None
+        streamed = assembler is not None and response.is_success and _is_streamed(response)
+
+        def take(new: list[str]) -> None:
+            nonlocal first
+            for line in map(self._redact, new):
+                lines.append(line)
+                if streamed and assembler is not None:
+                    assembler.feed(line)
+                    if first is None and assembler.has_content:
+                        first = time.monotonic()
+
+        async for chunk in response.aiter_bytes():
+            size += len(chunk)
+            if size > LARGEST_REPLY:
+                raise TransportError("too_large", f"the reply is longer than {LARGEST_REPLY} bytes", 200)
+            take(splitter.feed(chunk))
+        take([splitter.rest()])
+        return "\n".join(lines), first
 
     def _explain(self, error: Exception, model: ModelConfig) -> str:
         host = httpx.URL(model.base_url)
         where = f"{host.scheme}://{host.host}" + (f":{host.port}" if host.port else "")
         reason = self._redact(" ".join(str(error).split())) or type(error).__name__
         return f"{where}: {reason}"[:300]
+
+
+def _is_streamed(response: httpx.Response) -> bool:
+    """Whether a reply is the stream that was asked for; an error before it, say, is one JSON document."""
+    return not response.headers.get("content-type", "").startswith("application/json")
+
+
+def _parsed(text: str, response: httpx.Response) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        message = f"the reply is not JSON: {' '.join(text[:120].split())!r}"
+        raise TransportError("not_json", message, response.status_code, retryable=True) from None

@@ -1,0 +1,193 @@
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tests.support import MODEL, said
+from toolbench.adapters import adapter_for
+from toolbench.adapters.base import Request
+from toolbench.domain.config import Config, ModelConfig
+from toolbench.errors import ConfigError, TransportError
+from toolbench.running.redaction import REDACTED, Redactor, key_of, redactor_for
+from toolbench.running.transport import Reply, Transport
+
+ADAPTER = adapter_for("chat_completions")
+REQUEST = Request("/chat/completions", {"model": "m", "messages": []})
+CANARY = "sk-TEST-0123456789abcdef"
+
+
+async def send(
+    handler: Any, model: ModelConfig = MODEL, redactor: Redactor | None = None, **options: Any
+) -> Reply:
+    retries = {"tries": 3, "max_wait": 0.05, **options}
+    async with Transport(
+        redactor or Redactor([]), retries=retries, transport=httpx.MockTransport(handler)
+    ) as transport:
+        return await transport.send(model, ADAPTER, REQUEST)
+
+
+def failing(*replies: httpx.Response) -> tuple[Any, list[httpx.Request]]:
+    waiting, seen = list(replies), []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return waiting.pop(0) if len(waiting) > 1 else waiting[0]
+
+    return handler, seen
+
+
+async def test_a_reply_is_kept_whole() -> None:
+    handler, seen = failing(
+        httpx.Response(200, json=said("hi"), headers={"x-request-id": "r1", "set-cookie": "c=1"})
+    )
+    reply = await send(handler)
+    assert json.loads(reply.text) == reply.body == said("hi")
+    assert reply.request_id == "r1"
+    assert "set-cookie" not in reply.headers
+    assert str(seen[0].url) == "http://127.0.0.1:9/v1/chat/completions"
+    assert reply.retries == []
+
+
+async def test_a_transient_error_is_tried_again_and_recorded() -> None:
+    handler, seen = failing(
+        httpx.Response(503, json={"error": {"message": "Loading model"}}),
+        httpx.Response(200, json=said("hi")),
+    )
+    reply = await send(handler)
+    assert len(seen) == 2
+    assert [retry["code"] for retry in reply.retries] == ["unavailable"]
+    assert reply.retries[0]["status"] == 503
+
+
+@pytest.mark.parametrize(
+    ("response", "code", "tries"),
+    [
+        pytest.param(
+            httpx.Response(401, json={"error": {"message": "bad key"}}), "unauthorized", 1, id="401"
+        ),
+        pytest.param(httpx.Response(402, json={}), "payment_required", 1, id="402"),
+        pytest.param(httpx.Response(404, text="nope"), "not_found", 1, id="404"),
+        pytest.param(
+            httpx.Response(429, json={"error": {"code": "insufficient_quota"}}),
+            "quota_exhausted",
+            1,
+            id="429-quota",
+        ),
+        pytest.param(
+            httpx.Response(429, json={"error": {"message": "slow down"}}), "rate_limited", 3, id="429"
+        ),
+        pytest.param(
+            httpx.Response(429, headers={"retry-after": "999"}), "rate_limited", 1, id="429-asks-for-too-much"
+        ),
+        pytest.param(httpx.Response(500, text="oops"), "server_error", 3, id="500"),
+        pytest.param(
+            httpx.Response(500, json={"error": {"message": "Failed to parse tool call arguments as JSON"}}),
+            "history_refused",
+            1,
+            id="500-of-a-parser",
+        ),
+        pytest.param(
+            httpx.Response(502, text="<html><h1>Bad gateway</h1></html>"), "server_error", 3, id="html"
+        ),
+        pytest.param(
+            httpx.Response(500, headers={"x-should-retry": "false"}),
+            "server_error",
+            1,
+            id="told-not-to-retry",
+        ),
+        pytest.param(httpx.Response(200, text='{"id": "x", "cho'), "not_json", 3, id="cut-body"),
+        pytest.param(
+            httpx.Response(200, json={"error": {"message": "upstream"}}),
+            "error_in_reply",
+            3,
+            id="error-under-200",
+        ),
+        pytest.param(httpx.Response(200, json=[1]), "not_an_object", 3, id="list-under-200"),
+        pytest.param(
+            httpx.Response(301, headers={"location": "http://elsewhere/"}), "redirected", 1, id="redirect"
+        ),
+    ],
+)
+async def test_each_failure_has_a_code_and_its_number_of_tries(
+    response: httpx.Response, code: str, tries: int
+) -> None:
+    handler, seen = failing(response)
+    with pytest.raises(TransportError) as error:
+        await send(handler)
+    assert error.value.code == code
+    assert len(seen) == tries
+    assert len(error.value.retries) == tries
+    assert "<h1>" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tool_choice: type "tool" and "any" are not supported for this model.',
+        "Thinking mode does not support this tool_choice",
+    ],
+)
+async def test_a_refused_setting_is_unsupported_not_a_failure_of_the_model(text: str) -> None:
+    handler, _ = failing(httpx.Response(400, json={"error": {"message": text}}))
+    with pytest.raises(TransportError) as error:
+        await send(handler)
+    assert error.value.unsupported
+    assert error.value.code == "forced_choice_refused"
+
+
+async def test_connection_errors_name_the_address_without_credentials() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError(f"cannot reach {request.url}")
+
+    model = ModelConfig("p", "m", "chat_completions", f"http://user:{CANARY}@127.0.0.1:9/v1?key={CANARY}")
+    redactor = redactor_for(Config(runs=(model,)))
+    with pytest.raises(TransportError) as error:
+        await send(handler, model, redactor)
+    assert error.value.code == "connect"
+    assert "http://127.0.0.1:9" in str(error.value)
+    assert CANARY not in str(error.value)
+
+
+async def test_an_echoed_key_reaches_neither_record_nor_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", CANARY)
+    model = ModelConfig("p", "m", "chat_completions", "http://127.0.0.1:9/v1", api_key_env="TEST_KEY")
+    redactor = redactor_for(Config(runs=(model,)))
+    handler, seen = failing(httpx.Response(200, json=said(f"Your key is {CANARY}")))
+    reply = await send(handler, model, redactor)
+    assert seen[0].headers["authorization"] == f"Bearer {CANARY}"
+    assert CANARY not in reply.text + json.dumps(reply.body)
+    handler, _ = failing(
+        httpx.Response(401, json={"error": {"message": f"Incorrect API key provided: {CANARY}"}})
+    )
+    with pytest.raises(TransportError) as error:
+        await send(handler, model, redactor)
+    assert CANARY not in repr(error.value) + json.dumps(error.value.retries)
+    assert REDACTED in error.value.message
+
+
+@pytest.mark.parametrize(
+    "form",
+    [CANARY, quote(CANARY + "/+", safe=""), base64.b64encode((CANARY + "/+").encode()).decode()],
+    ids=["plain", "quoted", "base64"],
+)
+def test_every_form_of_a_secret_is_found(form: str) -> None:
+    assert "0123456789" not in Redactor([CANARY, CANARY + "/+"])(f"see {form} there")
+    assert form not in Redactor([CANARY, CANARY + "/+"])(f"see {form} there")
+
+
+def test_a_missing_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOT_SET", raising=False)
+    with pytest.raises(ConfigError, match="NOT_SET is not set"):
+        key_of(ModelConfig("p", "m", "chat_completions", "http://x/v1", api_key_env="NOT_SET"))
+
+
+async def test_retry_after_is_obeyed() -> None:
+    handler, seen = failing(
+        httpx.Response(429, headers={"retry-after-ms": "30"}), httpx.Response(200, json=said("hi"))
+    )
+    reply = await send(handler)
+    assert len(seen) == 2
+    assert reply.retries[0]["retry_after"] == pytest.approx(0.03)

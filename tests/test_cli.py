@@ -1,0 +1,203 @@
+"""The command line: exit codes, one clear line for bad input, and no traceback."""
+
+import json
+import socket
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.support import ROOT
+from toolbench.cli import main
+from toolbench.running.log import LOG_NAME
+
+DELIVERY = [
+    "--tools",
+    str(ROOT / "contracts/delivery/tools.json"),
+    "--cases",
+    str(ROOT / "cases/delivery.en.jsonl"),
+]
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def one_line(result: Result) -> str:
+    """Return the only line of a refusal, after checking that it is one."""
+    assert result.exit_code == 2, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    lines = [line for line in result.stderr.splitlines() if line.startswith("toolbench: ")]
+    assert len(lines) == 1
+    assert "Traceback" not in result.output
+    return lines[0]
+
+
+def config(tmp_path: Path, **data: Any) -> Path:
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"runs": [], "repetitions": 1, "cases": {"tags": ["base"]}, **data}))
+    return file
+
+
+def a_run(tmp_path: Path, **data: Any) -> Path:
+    run = tmp_path / "run"
+    result = invoke("run", "--config", config(tmp_path, **data), *DELIVERY, "--output", run)
+    assert result.exit_code == 0, result.output
+    return run
+
+
+def test_run_score_and_json_agree(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    text = invoke("score", run)
+    assert text.exit_code == 0
+    assert "keyword_router" in text.output
+    figures = json.loads(invoke("score", run, "--json").stdout)
+    router = next(r for r in figures["results"] if r["model"] == "keyword_router")
+    assert router["scored"] == 9
+    assert router["metrics"]["pass_rate"]["denominator"] == 9
+
+
+def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    assert invoke("score", run, "--json").stdout_bytes == invoke("score", run, "--json").stdout_bytes
+
+
+def test_conditions_repetitions_and_parallelism_can_be_given(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    result = invoke(
+        "run", "--config", config(tmp_path), *DELIVERY, "--output", run,
+        "--conditions", "auto,no_tools", "--repetitions", "2", "--parallelism", "3",
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert "144 attempts made" in result.output
+
+
+def test_missing_config(tmp_path: Path) -> None:
+    assert "no such file" in one_line(invoke("run", "--config", tmp_path / "no.json"))
+
+
+def test_placeholder_model(tmp_path: Path) -> None:
+    line = one_line(invoke("run", "--config", ROOT / "config.example.json", "--output", tmp_path / "r"))
+    assert "placeholder" in line
+
+
+def test_tools_without_cases(tmp_path: Path) -> None:
+    assert "belong together" in one_line(invoke("run", "--config", config(tmp_path), *DELIVERY[:2]))
+
+
+def test_unknown_tool_in_a_case(tmp_path: Path) -> None:
+    cases = tmp_path / "c.jsonl"
+    cases.write_text(
+        '{"id":"a","class":"c","lang":"en","user":"x","tools":["teleport"],"expect":{"kind":"text"}}\n'
+    )
+    line = one_line(
+        invoke("run", "--config", config(tmp_path), *DELIVERY[:3], cases, "--output", tmp_path / "r")
+    )
+    assert "c.jsonl:1" in line
+    assert "teleport" in line
+    assert not (tmp_path / "r").exists()
+
+
+def test_unknown_condition(tmp_path: Path) -> None:
+    line = one_line(invoke("run", "--config", config(tmp_path), *DELIVERY, "--conditions", "sideways"))
+    assert "sideways" in line
+
+
+def test_dead_server_ends_with_code_2_and_keeps_the_log(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    entry = {
+        "provider": "p",
+        "model": "m",
+        "protocol": "chat_completions",
+        "base_url": f"http://127.0.0.1:{port}/v1",
+    }
+    file = config(tmp_path, runs=[entry], baselines=["always_silent"], retries={"tries": 1})
+    result = invoke("run", "--config", file, *DELIVERY, "--output", tmp_path / "r")
+    assert result.exit_code == 2
+    assert f"p/m: given up after repeated failure: http://127.0.0.1:{port}" in result.stderr
+    assert "--resume --retry-errors" in result.stderr
+    assert (tmp_path / "r" / LOG_NAME).exists()
+
+
+def test_a_missing_key_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    entry = {
+        "provider": "p",
+        "model": "m",
+        "protocol": "chat_completions",
+        "base_url": "http://127.0.0.1:1/v1",
+        "api_key_env": "NO_SUCH_KEY",
+    }
+    assert "NO_SUCH_KEY" in one_line(invoke("run", "--config", config(tmp_path, runs=[entry]), *DELIVERY))
+
+
+def test_read_only_output(tmp_path: Path) -> None:
+    (tmp_path / "plain file").write_text("")
+    line = one_line(
+        invoke("run", "--config", config(tmp_path), *DELIVERY, "--output", tmp_path / "plain file" / "r")
+    )
+    assert "cannot be created" in line
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(None, "no such run", id="missing"),
+        pytest.param("", "header is missing", id="empty"),
+        pytest.param("garbage\n", "header is missing", id="garbage"),
+    ],
+)
+def test_a_run_that_cannot_be_read(tmp_path: Path, command: str, content: str | None, message: str) -> None:
+    run = tmp_path / "r"
+    run.mkdir()
+    if content is not None:
+        (run / LOG_NAME).write_text(content)
+    else:
+        run.rmdir()
+    assert message in one_line(invoke(command, run))
+
+
+def test_a_broken_line_is_reported_and_the_rest_is_scored(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    with open(run / LOG_NAME, "a") as log:
+        log.write("{broken\n")
+    result = invoke("score", run)
+    assert result.exit_code == 0
+    assert f"{LOG_NAME}:38: not valid JSON" in result.stderr
+    assert "INCOMPLETE" in result.stdout
+
+
+def test_existing_run_without_resume(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    before = (run / LOG_NAME).read_bytes()
+    assert "already holds a run" in one_line(
+        invoke("run", "--config", config(tmp_path), *DELIVERY, "--output", run)
+    )
+    assert (run / LOG_NAME).read_bytes() == before
+    assert stat.S_ISDIR(run.stat().st_mode)
+
+
+def test_lint_accepts_what_is_shipped_and_refuses_with_file_and_line(tmp_path: Path) -> None:
+    assert invoke("lint", ROOT / "contracts/delivery").exit_code == 0
+    bad = tmp_path / "x.en.jsonl"
+    bad.write_text('{"id": "a"}\n')
+    result = invoke("lint", bad)
+    assert result.exit_code == 2
+    assert "x.en.jsonl:1" in result.stdout
+
+
+def test_help_has_examples_for_every_command() -> None:
+    for command in main.commands:
+        result = invoke(command, "--help")
+        assert result.exit_code == 0
+        assert "Example" in result.output or command == "serve", command
+
+
+def test_an_unknown_local_model_names_the_known_ones() -> None:
+    line = one_line(invoke("serve", "local", "gpt-99"))
+    assert "smollm2-135m-instruct" in line

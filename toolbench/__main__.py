@@ -1,0 +1,6 @@
+"""``python -m toolbench`` is the command ``toolbench``."""
+
+from toolbench.cli import main
+
+if __name__ == "__main__":
+    main()

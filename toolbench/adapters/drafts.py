@@ -1,0 +1,202 @@
+"""A request in the making: settings and tools on their way to the wire, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from toolbench.adapters.base import Offer, Request, SettingNote
+from toolbench.adapters.profiles import Dialect, dialect_of
+from toolbench.adapters.schemas import over_limits, rules_named, translate
+from toolbench.domain.canonical import JSON
+from toolbench.domain.config import ModelConfig
+from toolbench.domain.contract import ToolSpec
+from toolbench.errors import SuiteError, TransportError
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool as a wire takes it: wire name, wording, schema, and the strict flag where there is one."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    strict: bool | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How the model may choose: ``mode`` is ``auto``, ``none``, ``required`` or ``named`` (with ``name``)."""
+
+    mode: str
+    name: str = ""
+
+
+@dataclass
+class Draft:
+    """The body of a request, filled setting by setting."""
+
+    model: ModelConfig
+    names: Mapping[str, str]
+    body: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, SettingNote] = field(default_factory=dict)
+    losses: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.dialect: Dialect = dialect_of(self.model)
+        self.body = {**deepcopy(dict(self.dialect.body)), **self.body}
+
+    def put(self, setting: str, value: JSON, spelled: JSON = None, possible: bool = True) -> None:
+        """Put a setting that was asked for where the dialect has it, and note what became of it.
+
+        A setting that the wire does not have, that this request cannot carry or that the model refuses is
+        left out; ``spelled`` is the wire's own form of the value where that differs.
+        """
+        if value is None:
+            return
+        field_ = self.dialect.fields.get(setting)
+        state, _ = self.dialect.state(self.model, setting, value)
+        sent = field_ is not None and possible and state != "unsupported"
+        if field_ is not None and sent:
+            _set(self.body, field_, value if spelled is None else spelled)
+        self.notes[setting] = SettingNote(
+            asked=value, sent=value if sent else None, honoured=None if sent and state != "ignored" else False
+        )
+
+    def put_sampling(self) -> None:
+        """Put the settings that every protocol treats alike."""
+        settings = self.model.settings
+        self.put("max_output_tokens", settings.max_output_tokens)
+        self.put("temperature", settings.temperature)
+        self.put("seed", settings.seed)
+
+    def tools(self, offer: Offer) -> list[OfferedTool]:
+        """Return the tools to send, translated for this wire; losses and the strict flag are noted.
+
+        Raises
+        ------
+        TransportError
+            When the model is known to take no tools in this configuration.
+        """
+        if not offer.tools:
+            return []
+        state, why = self.dialect.state(self.model, "tools", None)
+        if state == "unsupported":
+            raise _unsupported("tools_unsupported", f"{self.model.model} takes no tools here: {why}")
+        strict = self._strict()
+        rules = rules_named((strict and self.dialect.strict_rules) or self.dialect.schema_rules)
+        to_wire = {canonical: wire for wire, canonical in self.names.items()}
+        offered = []
+        for tool in self._shown(offer):
+            schema, losses = translate(tool.parameters, rules, tool.name)
+            self.losses += losses
+            wire = to_wire[offer.names[tool.name]]
+            offered.append(OfferedTool(wire, tool.described(offer.lang), schema, strict))
+        if strict:
+            self.losses += over_limits([tool.schema for tool in offered], rules)
+        return offered
+
+    def choose(self, offer: Offer, spell: Callable[[Choice], JSON]) -> None:
+        """Put the tool choice; ``spell`` gives it the wire's form.
+
+        Raises
+        ------
+        TransportError
+            When a call is to be forced on a model that is known to refuse that.
+        SuiteError
+            When the tool to be forced is not on offer.
+        """
+        if not offer.tools:
+            return
+        mode, _, named = offer.choice.partition(":")
+        wire = {canonical: wire for wire, canonical in self.names.items()}.get(named, "")
+        if mode == "named" and not wire:
+            raise SuiteError(f"tool choice {offer.choice!r}: no such tool is on offer")
+        forced = mode in ("required", "named")
+        state, why = self.dialect.state(self.model, "tool_choice", mode)
+        if forced and state == "unsupported":
+            raise _unsupported("forced_choice_refused", f"{self.model.model} refuses a forced choice: {why}")
+        where = self.dialect.fields["tool_choice"]
+        if self._omits_tools(offer):
+            self.notes["tool_choice"] = SettingNote(asked="none", sent="no tools")
+        elif where is None or state == "unsupported":
+            # Automatic is what such a wire does anyway; a forced choice cannot be asked for.
+            self.notes["tool_choice"] = SettingNote(offer.choice, None, False if forced else None)
+        else:
+            offer_only = mode == "named" and self.dialect.named_choice == "offer_only"
+            value = spell(Choice("required") if offer_only else Choice(mode, wire))
+            _set(self.body, where, value)
+            self.notes["tool_choice"] = SettingNote(
+                offer.choice, value, False if state == "ignored" else None
+            )
+
+    def finish(self, path: str, stream: bool) -> Request:
+        """Return the request, with the configuration's ``extra_body`` laid over it."""
+        _merge(self.body, self.model.extra_body)
+        for setting in ("max_output_tokens", "temperature", "seed"):
+            where = self.dialect.fields.get(setting)
+            actual = _get(self.body, where) if where else None
+            if setting in self.notes and actual not in (None, self.notes[setting].sent):
+                self.notes[setting] = replace(self.notes[setting], sent=actual, honoured=None)
+        return Request(
+            path=path,
+            body=self.body,
+            headers=dict(self.dialect.headers),
+            settings=self.notes,
+            tool_names=dict(self.names),
+            losses=tuple(self.losses),
+            stream=stream,
+        )
+
+    def _shown(self, offer: Offer) -> tuple[ToolSpec, ...]:
+        if self._omits_tools(offer):
+            return ()
+        if offer.choice.startswith("named:") and self.dialect.named_choice == "offer_only":
+            named = offer.choice.removeprefix("named:")
+            return tuple(tool for tool in offer.tools if offer.names[tool.name] == named)
+        return offer.tools
+
+    def _omits_tools(self, offer: Offer) -> bool:
+        """Whether choice none has to be said by offering nothing."""
+        state, _ = self.dialect.state(self.model, "tool_choice", offer.choice)
+        return offer.choice == "none" and (self.dialect.none_choice == "omit_tools" or state == "unsupported")
+
+    def _strict(self) -> bool | None:
+        """Return the strict flag to send, noting it."""
+        asked = self.model.settings.strict
+        if asked is None:
+            return self.dialect.strict_default
+        state, _ = self.dialect.state(self.model, "strict", asked)
+        sent = self.dialect.fields["strict"] is not None and state != "unsupported"
+        honoured = None if sent and state != "ignored" else False
+        self.notes["strict"] = SettingNote(asked, asked if sent else None, honoured)
+        return asked if sent else self.dialect.strict_default
+
+
+def _unsupported(code: str, message: str) -> TransportError:
+    hint = "; if that is out of date, say so under capabilities"
+    return TransportError(code, message + hint, unsupported=True)
+
+
+def _set(body: dict[str, Any], path: str, value: JSON) -> None:
+    *outer, last = path.split(".")
+    for key in outer:
+        body = body.setdefault(key, {})
+    body[last] = value
+
+
+def _get(body: JSON, path: str) -> JSON:
+    for key in path.split("."):
+        body = body.get(key) if isinstance(body, Mapping) else None
+    return body
+
+
+def _merge(body: dict[str, Any], extra: Mapping[str, JSON]) -> None:
+    """Lay one object over another; objects inside are merged, all else is replaced."""
+    for key, value in extra.items():
+        if isinstance(value, Mapping) and isinstance(body.get(key), dict):
+            _merge(body[key], value)
+        else:
+            body[key] = deepcopy(value)

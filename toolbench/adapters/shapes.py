@@ -1,0 +1,70 @@
+"""Reading JSON of unknown shape: every function takes anything and never fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolbench.domain.canonical import JSON
+
+DEEPEST = 100
+"""Levels of nesting that are read. Deeper values break every recursive tool downstream, copying included."""
+
+
+def object_at(value: JSON, *keys: str | int) -> dict[str, Any]:
+    """Return the object found by following the keys, or an empty one."""
+    for key in keys:
+        if isinstance(key, int):
+            value = value[key] if isinstance(value, list) and key < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def items_of(value: JSON) -> list[Any]:
+    """Return a list's items, or none."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def objects_of(value: JSON) -> list[dict[str, Any]]:
+    """Return those items of a list that are objects."""
+    return [item for item in items_of(value) if isinstance(item, dict)]
+
+
+def text_of(value: JSON) -> str:
+    """Return a string, or an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def word_of(value: JSON) -> str | None:
+    """Return a string, or ``None``."""
+    return value if isinstance(value, str) else None
+
+
+def count_of(value: JSON) -> int | None:
+    """Return a count (some servers write it as a float), or ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value < 2**63 else None
+
+
+def total(*counts: int | None) -> int | None:
+    """Return the sum of the known counts, ``None`` when none is known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def too_deep(value: JSON) -> bool:
+    """Whether a value is nested deeper than :data:`DEEPEST` levels."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        children: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                children += item.values()
+            elif isinstance(item, list):
+                children += item
+        if not children:
+            return False
+        level = children
+    return True

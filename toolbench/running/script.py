@@ -1,0 +1,74 @@
+"""Reading an executor script: which rule answers a call, and which of its results is next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from toolbench.domain.canonical import JSON, canonical_json
+
+Rule = tuple[int, Mapping[str, Any]]
+"""Position in the script, and the rule."""
+
+
+class Script:
+    """A suite's script with the memory of one attempt: how far each rule's sequence has been played."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._rules = data["rules"]
+        self._played: dict[int, int] = {}
+        self._last: dict[int, float] = {}
+
+    def rule(self, tool: str, arguments: Mapping[str, JSON]) -> Rule | None:
+        """Return the first rule for a call, or ``None``."""
+        for index, rule in enumerate(self._rules):
+            if rule["tool"] == tool and all(
+                _matches(wanted, arguments.get(name)) for name, wanted in rule.get("when", {}).items()
+            ):
+                return index, rule
+        return None
+
+    def free_at(self, rule: Rule) -> float:
+        """Return the virtual second from which a rule may be played again (``every_seconds``)."""
+        index, body = rule
+        if index not in self._last:
+            return 0.0
+        return self._last[index] + float(body.get("every_seconds", 0.0))
+
+    def next_entry(self, rule: Rule, clock: float) -> Mapping[str, Any]:
+        """Return the next result of a rule's sequence; the last one repeats."""
+        index, body = rule
+        position = self._played.get(index, 0)
+        self._played[index] = position + 1
+        self._last[index] = clock
+        entry: Mapping[str, Any] = body["results"][min(position, len(body["results"]) - 1)]
+        return entry
+
+
+def _matches(wanted: JSON, given: JSON) -> bool:
+    if isinstance(wanted, dict) and set(wanted) == {"pattern"}:
+        return isinstance(given, str) and re.search(wanted["pattern"], given) is not None
+    return canonical_json(one_spelling(wanted)) == canonical_json(one_spelling(given))
+
+
+def one_spelling(value: JSON) -> JSON:
+    """Return a value with whole numbers as integers: 2 and 2.0 are one argument."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: one_spelling(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [one_spelling(inner) for inner in value]
+    return value
+
+
+def filled(value: JSON, arguments: Mapping[str, JSON]) -> JSON:
+    """Put arguments into a scripted result: the string ``$name`` becomes the argument's value."""
+    if isinstance(value, str) and value.startswith("$"):
+        return arguments.get(value[1:], value)
+    if isinstance(value, dict):
+        return {key: filled(inner, arguments) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, arguments) for inner in value]
+    return value

@@ -1,0 +1,136 @@
+"""The only way model text reaches a page: escaped, in plain HTML without scripts.
+
+Never hand model text to ``IPython.display.HTML`` or ``Markdown``, to a pandas Styler or to an HTML widget:
+each of them runs what is in it.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Page:
+    """A piece of safe HTML with a plain-text form; notebooks show it by themselves."""
+
+    html: Markup
+    text: str
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": str(self.html), "text/plain": self.text}
+
+    def __add__(self, other: Page) -> Page:
+        return Page(self.html + other.html, f"{self.text}\n{other.text}")
+
+
+EMPTY = Page(Markup(""), "")
+
+
+def join(pages: Iterable[Page]) -> Page:
+    """Return pages one after another."""
+    result = EMPTY
+    for page in pages:
+        result += page
+    return result
+
+
+def visible(text: object) -> str:
+    """Return text with control and direction characters made visible, so that it cannot disguise itself."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else f"\\u{ord(character):04x}"
+        for character in str(text)
+    )
+
+
+def heading(text: str, level: int = 2, anchor: str | None = None) -> Page:
+    """Return a heading."""
+    tag = Markup(f"h{int(level)}")
+    mark = Markup(' id="{}"').format(anchor) if anchor else Markup("")
+    return Page(Markup("<{}{}>{}</{}>").format(tag, mark, visible(text), tag), f"\n{text}\n")
+
+
+def paragraph(text: str, kind: str = "") -> Page:
+    """Return a paragraph; ``kind`` is a class of the report's style sheet (``note``, ``warning``)."""
+    return Page(Markup('<p class="{}">{}</p>').format(visible(kind), visible(text)), text)
+
+
+def preformatted(text: str, limit: int = 4000) -> Page:
+    """Return text as it is, cut to ``limit`` characters with the cut said."""
+    shown = visible(text[:limit]) + (f"\n… {len(text) - limit} more characters" if len(text) > limit else "")
+    return Page(Markup("<pre>{}</pre>").format(shown), shown)
+
+
+def folded(summary: str, content: Page) -> Page:
+    """Return content behind a line that opens it."""
+    html = Markup("<details><summary>{}</summary>{}</details>").format(visible(summary), content.html)
+    return Page(html, f"{summary}\n{content.text}")
+
+
+def bullets(items: Iterable[str]) -> Page:
+    """Return a list."""
+    items = list(items)
+    body = Markup("").join(Markup("<li>{}</li>").format(visible(item)) for item in items)
+    return Page(Markup("<ul>{}</ul>").format(body), "\n".join(f"- {item}" for item in items))
+
+
+def table(frame: pd.DataFrame, caption: str = "", numbers: Sequence[str] = ()) -> Page:
+    """Return a frame as a table; every cell, header and the caption is escaped.
+
+    Parameters
+    ----------
+    numbers
+        Columns to align to the right.
+    """
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(visible(name)) for name in frame.columns)
+    right = [name in numbers for name in frame.columns]
+    rows = Markup("").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(
+                Markup('<td class="n">{}</td>' if is_number else "<td>{}</td>").format(_cell(value))
+                for value, is_number in zip(row, right, strict=True)
+            )
+        )
+        for row in frame.itertuples(index=False, name=None)
+    )
+    title = Markup("<caption>{}</caption>").format(visible(caption)) if caption else Markup("")
+    html = Markup(
+        '<div class="scroll"><table>{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(title, head, rows)
+    text = frame.to_string(index=False) if len(frame) else "(no rows)"
+    return Page(html, f"{caption}\n{text}" if caption else text)
+
+
+def figure(fig: Figure, alt: str, caption: str = "") -> Page:
+    """Return a matplotlib figure as an image with a text alternative."""
+    import matplotlib
+    from matplotlib.text import Text
+
+    buffer = io.BytesIO()
+    # A label with "$x_{$" is no mathematics. Texts decide that when they are made, some only while drawing.
+    for text in fig.findobj(Text):
+        text.set_parse_math(False)
+    with matplotlib.rc_context({"text.parse_math": False}):
+        fig.savefig(buffer, format="png", dpi=110, bbox_inches="tight")
+    data = base64.b64encode(buffer.getvalue()).decode()
+    html = Markup(
+        '<figure><img alt="{}" src="data:image/png;base64,{}"><figcaption>{}</figcaption></figure>'
+    ).format(visible(alt), Markup(data), visible(caption or alt))
+    return Page(html, f"[figure: {alt}]")
+
+
+def _cell(value: object) -> str | Markup:
+    if isinstance(value, Page):
+        return value.html
+    if value is None or (isinstance(value, float) and pd.isna(value)):
+        return "–"
+    return visible(value)

@@ -1,0 +1,67 @@
+"""Progress of a run, one display each for terminals and notebooks."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolbench.running.runner import Progress
+
+
+class TerminalProgress:
+    """A progress bar on stderr; use as a context manager and pass it as ``on_attempt``."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __enter__(self) -> TerminalProgress:
+        return self
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one more attempt."""
+        from tqdm import tqdm
+
+        if self._bar is None:
+            self._bar = tqdm(
+                total=progress.total,
+                initial=progress.done - 1,
+                unit="attempt",
+                file=sys.stderr,
+                dynamic_ncols=True,
+            )
+        attempt = progress.attempt
+        self._bar.set_description_str(
+            f"{attempt.model[:28]} {attempt.lang} {attempt.condition}", refresh=False
+        )
+        self._bar.update(1)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class NotebookProgress:
+    """One line in a cell's output that is replaced, not repeated: it needs no widget."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one more attempt."""
+        from IPython.display import display
+
+        from toolbench.showing.html import paragraph
+
+        attempt = progress.attempt
+        line = paragraph(
+            f"{progress.done} of {progress.total} attempts · {attempt.model} · {attempt.lang} "
+            f"· {attempt.condition} · {attempt.case_id}: {attempt.status}"
+        )
+        if self._handle is None:
+            self._handle = display(line, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(line)

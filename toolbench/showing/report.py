@@ -1,0 +1,196 @@
+"""One report a run: execute the report notebook, render it to one self-contained page, write the figures.
+
+Whether it went well is decided by what was written, never by notebook metadata: a dead kernel, a timeout and
+``sys.exit(0)`` all leave a notebook that looks finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from toolbench.errors import InputError, LogError
+from toolbench.numbers.outputs import errors_csv, report_text
+from toolbench.showing.view import RunView
+
+STATUS = "report_status.json"
+CELL_TIMEOUT = 600
+"""Seconds one cell may take."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The files of a report; ``problem`` is the first line of the page when something is missing."""
+
+    html: Path
+    notebook: Path
+    json: Path
+    errors: Path
+    problem: str | None
+
+
+def notebook_path(name: str) -> Path:
+    """Return a notebook that ships with toolbench, from the package or from the checkout around it.
+
+    Raises
+    ------
+    InputError
+        When there is none of that name.
+    """
+    package = Path(str(resources.files("toolbench")))
+    for folder in (package / "notebooks", package.parent / "notebooks"):
+        if (folder / f"{name}.ipynb").exists():
+            return folder / f"{name}.ipynb"
+    raise InputError(f"the notebook {name}.ipynb is not installed; work in a checkout of the repository")
+
+
+def write_report(
+    run: Path, notebook: Path | None = None, parameters: Mapping[str, Any] | None = None
+) -> Report:
+    """Write ``report.ipynb``, ``report.html``, ``report.json`` and ``errors.csv`` into a run's folder.
+
+    Parameters
+    ----------
+    notebook
+        The notebook to execute; ``02_report`` by default.
+    parameters
+        Further papermill parameters; names the notebook does not have, and names that look like secrets, are
+        refused.
+
+    Returns
+    -------
+    Report
+        ``problem`` is set for an incomplete run and for a notebook that stopped half-way; the page says so in
+        its first line either way.
+
+    Raises
+    ------
+    InputError
+        When there is no usable log, or the folder cannot be written.
+    """
+    view = RunView(run)
+    folder = view.scored.log.path.parent
+    try:
+        (folder / "report.json").write_text(report_text(view.scored), encoding="utf-8")
+        (folder / "errors.csv").write_text(errors_csv(view.scored), encoding="utf-8", newline="")
+        (folder / STATUS).unlink(missing_ok=True)
+    except OSError as fault:
+        raise LogError(f"{folder}: cannot be written ({fault.strerror})") from None
+    source = notebook or notebook_path("02_report")
+    stopped = execute(source, folder / "report.ipynb", {"run": str(folder.resolve()), **(parameters or {})})
+    if stopped is None and not (folder / STATUS).exists():
+        stopped = "INCOMPLETE: the notebook ended before its last cell"
+    page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped)
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    return Report(
+        html=folder / "report.html",
+        notebook=folder / "report.ipynb",
+        json=folder / "report.json",
+        errors=folder / "errors.csv",
+        problem=stopped or view.incomplete,
+    )
+
+
+def finish(run: str | Path) -> None:
+    """Note that a report notebook has reached its last cell. The last cell calls this and nothing else."""
+    (Path(run) / STATUS).write_text(json.dumps({"finished": True}) + "\n", encoding="utf-8")
+
+
+def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> str | None:
+    """Execute a parameterised notebook with papermill.
+
+    Returns
+    -------
+    str or None
+        One line that says where it stopped, or ``None`` when every cell ran. The output notebook is written
+        in either case.
+
+    Raises
+    ------
+    InputError
+        For parameters the notebook does not have or that look like a secret.
+    """
+    import papermill
+    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+    _check_parameters(source, parameters)
+    try:
+        papermill.execute_notebook(
+            str(source),
+            str(target),
+            parameters=dict(parameters),
+            progress_bar=False,
+            execution_timeout=CELL_TIMEOUT,
+            kernel_name="python3",
+            kernel_manager_class=_quiet_kernel_manager(),
+        )
+    except papermill.PapermillExecutionError as fault:
+        return f"INCOMPLETE: stopped at cell {fault.cell_index + 1}: {fault.ename}"
+    except CellTimeoutError:
+        return f"INCOMPLETE: a cell took longer than {CELL_TIMEOUT} s"
+    except DeadKernelError:
+        return "INCOMPLETE: the notebook's kernel died"
+    return None
+
+
+def render(notebook: Path, title: str, warning: str | None = None) -> str:
+    """Return an executed notebook as one page without code, scripts or external requests."""
+    import nbformat
+    from nbconvert import HTMLExporter
+    from nbconvert.preprocessors import TagRemovePreprocessor
+    from traitlets.config import Config
+
+    config = Config()
+    config.HTMLExporter.preprocessors = [TagRemovePreprocessor]
+    config.TagRemovePreprocessor.remove_cell_tags = {
+        "remove_cell",
+        "parameters",
+        "injected-parameters",
+        "papermill-error-cell-tag",
+    }
+    templates = Path(str(resources.files("toolbench.showing"))) / "templates"
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        config=config,
+        template_name="report",
+        extra_template_basedirs=[str(templates)],
+        exclude_input=True,
+        exclude_output_prompt=True,
+        exclude_input_prompt=True,
+    )
+    document = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
+    page, _ = exporter.from_notebook_node(
+        document, resources={"report_title": title, "report_warning": warning}
+    )
+    return str(page)
+
+
+def _check_parameters(source: Path, parameters: Mapping[str, Any]) -> None:
+    import papermill
+
+    known = papermill.inspect_notebook(str(source))
+    for name in parameters:
+        if name not in known:
+            raise InputError(f"{source.name}: no parameter {name!r}; there are: {', '.join(known)}")
+        if any(word in name.lower() for word in ("api_key", "apikey", "secret", "token", "password")):
+            raise InputError(
+                f"{source.name}: {name}: parameters are stored in the notebook; keys never go there"
+            )
+
+
+def _quiet_kernel_manager() -> type:
+    """Return a manager of kernels over IPC where the system has it: no port is opened."""
+    import os
+
+    from jupyter_client.manager import AsyncKernelManager
+
+    if os.name == "nt":
+        return AsyncKernelManager
+
+    class IPCKernelManager(AsyncKernelManager):
+        transport = "ipc"
+
+    return IPCKernelManager

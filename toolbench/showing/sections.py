@@ -1,0 +1,321 @@
+"""The parts of a report, each a pure function from a :class:`RunView` to a :class:`Page`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import pandas as pd
+
+from toolbench.domain.canonical import loads_strict
+from toolbench.domain.record import Attempt
+from toolbench.numbers.signature import signature
+from toolbench.showing import html, plots
+from toolbench.showing.html import Page
+from toolbench.showing.view import Arm, RunView, attempt_key
+
+MAIN_METRICS = {
+    "pass_rate": "all checks passed",
+    "decision_accuracy": "decision",
+    "tool_selection_accuracy": "selection",
+    "raw_schema_validity": "raw validity",
+    "exact_argument_accuracy": "exact arguments",
+    "unsafe_call_rate": "unsafe calls",
+    "clarification_rate": "asked when due",
+    "error_recovery_accuracy": "recovery",
+    "final_answer_support": "answer supported",
+    "completion_rate": "completed",
+}
+
+
+def summary(view: RunView) -> Page:
+    """What was compared, on what and when; INCOMPLETE comes first when anything is missing."""
+    header = view.header
+    pages = [html.heading(f"Run {header.run_id}", 1)]
+    if view.incomplete:
+        pages.append(html.paragraph(view.incomplete, "warning"))
+        pages += [html.paragraph(str(problem), "note") for problem in view.scored.problems[:5]]
+    models = ", ".join(view.models) or "baselines only"
+    cases = sum(len(suite["cases"]) for suite in header.suites)
+    facts = {
+        "models": models,
+        "suites": ", ".join(f"{s['name']} ({s['contract']['version']})" for s in header.suites),
+        "cases": f"{cases} in all languages",
+        "conditions": ", ".join(condition["name"] for condition in header.conditions),
+        "attempts": f"{len(view.attempts)} of {len(view.scored.planned)} planned",
+        "started": header.started_at,
+        "commit": header.git_commit or "unknown",
+        "versions": ", ".join(f"{name} {version}" for name, version in header.versions.items()),
+        **dict(header.labels),
+    }
+    pages.append(html.table(pd.DataFrame({"": list(facts), "value": [str(v) for v in facts.values()]})))
+    reading = (
+        "No single number ranks these models. Every verdict is a rule that names the violated condition; "
+        "languages and conditions are never merged; provider errors are counted apart from the model's."
+    )
+    return html.join([*pages, html.paragraph(reading)])
+
+
+def metric_table(view: RunView, arm: Arm) -> Page:
+    """Main metrics of one arm: a row a metric, a column a player, ``share (k/n) [interval]`` in a cell."""
+    table = view.at(view.metrics, arm)
+    players = [player for player in view.players if figures(table, player)]
+    columns: dict[str, list[str]] = {
+        "": ["scored / planned", "transport errors", *MAIN_METRICS.values(), "median ms"]
+    }
+    for player in players:
+        mine = figures(table, player)
+        latency = mine["latency_p50"]["value"]
+        columns[player] = [
+            f"{mine['scored']['value']:.0f} / {mine['planned']['value']:.0f}",
+            f"{mine['transport_errors']['value']:.0f}",
+            *(share(mine[name]) for name in MAIN_METRICS),
+            "–" if pd.isna(latency) else f"{latency:.0f}",
+        ]
+    caption = f"{arm}: share, numerator/denominator, 95 % interval"
+    where = {"suite": arm.suite, "lang": arm.lang, "condition": arm.condition}
+    line = html.paragraph(str(signature(view.header, where, view.suites)), "signature")
+    return html.table(pd.DataFrame(columns), caption, numbers=players) + line
+
+
+def figures(table: pd.DataFrame, player: str) -> dict[str, dict[str, Any]]:
+    """Return metric → its row for one player of one arm; empty when the player is not in it."""
+    mine = table[table["player"] == player]
+    rows: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
+    return {str(row["metric"]): row for row in rows}
+
+
+def share(row: Mapping[str, Any]) -> str:
+    """Return ``62 % (5/8) [31–86]``, or ``–`` when the denominator is empty."""
+    if pd.isna(row["value"]):
+        return "–"
+    text = f"{100 * row['value']:.0f} % ({row['numerator']:.0f}/{row['denominator']:.0f})"
+    if not pd.isna(row["ci_low"]):
+        text += f" [{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f}]"
+    return text
+
+
+def control_table(view: RunView, arm: Arm) -> Page:
+    """The control without tools: any call reported here is a fault of the bench, not of a model."""
+    table = view.at(view.metrics, arm)
+    calls = table[table["metric"] == "control_calls"]
+    total = int(calls["value"].fillna(0).sum())
+    scored = int(table[table["metric"] == "scored"]["value"].sum())
+    if total == 0:
+        return html.paragraph(
+            f"{arm}: no call was reported in {scored} attempts without tools, as it must be."
+        )
+    return html.paragraph(
+        f"{arm}: {total} calls were reported although no tool was sent: a fault of the bench or the server, "
+        "so no figure of this run can be trusted before it is explained.",
+        "warning",
+    )
+
+
+def is_control(view: RunView, arm: Arm) -> bool:
+    """Whether an arm is a control in which no call is possible."""
+    condition = next(c for c in view.header.conditions if c["name"] == arm.condition)
+    return bool(condition["tools"] == "off" or condition["tool_choice"] == "none")
+
+
+def heatmap(view: RunView, arm: Arm) -> Page:
+    """Case × player for one arm."""
+    frame = view.at(view.attempts, arm)
+    if frame.empty:
+        return html.paragraph(f"{arm}: no attempt was made.", "note")
+    fig = plots.heatmap(frame, view.players)
+    passed = frame[frame["scored"].astype(bool)].groupby("player")["passed"].agg(["sum", "count"])
+    alt = f"{arm}: passed attempts by case and player. " + "; ".join(
+        f"{player}: {int(row['sum'])} of {int(row['count'])}" for player, row in passed.iterrows()
+    )
+    return html.figure(fig, alt, f"{arm}: attempts passed / scored by case, hardest at the bottom")
+
+
+def failure_plot(view: RunView, arm: Arm) -> Page:
+    """Failure classes by player for one arm, by each failed attempt's first finding."""
+    frame, findings = view.at(view.attempts, arm), view.at(view.findings, arm)
+    if findings.empty:
+        return html.paragraph(f"{arm}: nothing failed.", "note")
+    fig = plots.failure_classes(findings, frame, view.players)
+    top = findings["code"].value_counts().head(5)
+    alt = f"{arm}: failed attempts by class of the first finding; most frequent findings: " + ", ".join(
+        f"{code} {number}" for code, number in top.items()
+    )
+    return html.figure(fig, alt, f"{arm}: failed attempts by first finding")
+
+
+def failure_table(view: RunView, arm: Arm) -> Page:
+    """Findings by code and player (attempts that have the code at least once)."""
+    findings = view.at(view.findings, arm)
+    if findings.empty:
+        return html.EMPTY
+    unique = findings.drop_duplicates(["player", "case_id", "repetition", "code"])
+    table = pd.crosstab(unique["code"], unique["player"]).reindex(columns=view.players, fill_value=0)
+    table = table.loc[table.sum(axis=1).sort_values(ascending=False, kind="stable").index].reset_index()
+    return html.table(table, f"{arm}: attempts with each finding", numbers=view.players)
+
+
+def paired_effect(view: RunView, suite: str, lang: str, left: str, right: str) -> Page:
+    """Two conditions side by side on the cases both have; never one merged figure."""
+    arms = [Arm(suite, lang, left), Arm(suite, lang, right)]
+    before, after = (view.at(view.attempts, arm) for arm in arms)
+    rows = []
+    for player in view.players:
+        pair = [f[(f["player"] == player) & f["scored"].astype(bool)] for f in (before, after)]
+        shared = sorted(set(pair[0]["case_id"]) & set(pair[1]["case_id"]))
+        if not shared:
+            continue
+        shares = [f[f["case_id"].isin(shared)].groupby("case_id")["passed"].mean() for f in pair]
+        kinds = [f[f["case_id"].isin(shared)].groupby("case_id")["signature"].agg(set) for f in pair]
+        flipped = sum(kinds[0][case] != kinds[1][case] for case in shared)
+        rows.append(
+            {
+                "player": player,
+                "cases": len(shared),
+                left: f"{100 * shares[0].mean():.0f} %",
+                right: f"{100 * shares[1].mean():.0f} %",
+                "better": int((shares[1] > shares[0]).sum()),
+                "worse": int((shares[1] < shares[0]).sum()),
+                "behaves differently": f"{flipped}/{len(shared)}",
+                "left": shares[0].mean(),
+                "right": shares[1].mean(),
+            }
+        )
+    if not rows:
+        return html.paragraph(f"{suite} · {lang}: no case was scored under both {left} and {right}.", "note")
+    frame = pd.DataFrame(rows)
+    caption = f"{suite} · {lang}: {left} and {right} on the same cases"
+    shown = html.table(frame.drop(columns=["left", "right"]), caption, numbers=list(frame.columns[1:-2]))
+    alt = f"{caption}: " + "; ".join(f"{r['player']} {r[left]} and {r[right]}" for r in rows)
+    return shown + html.figure(plots.dumbbell(frame, left, right), alt, caption)
+
+
+def consistency(view: RunView, arm: Arm) -> Page:
+    """Repetitions of equal cases: how often does a model do the same again?"""
+    frame = view.at(view.attempts, arm)
+    if frame["repetition"].nunique() < 2:
+        return html.paragraph(f"{arm}: one repetition, so consistency cannot be said.", "note")
+    table = view.at(view.metrics, arm).set_index(["player", "metric"])["value"].unstack()
+    names = ["consistency", "distinct_decisions", "pass^k", "pass@k"]
+    shown = table.reindex(index=view.players, columns=names).round(2).reset_index()
+    pages = [html.table(shown, f"{arm}: agreement of repetitions", numbers=names)]
+    for player in view.models:
+        if not frame[frame["player"] == player].empty:
+            alt = f"{arm}, {player}: equal letters are equal behaviour, in brackets: did not pass"
+            pages.append(html.figure(plots.consistency_grid(frame, player), alt))
+    return html.join(pages)
+
+
+def worked_examples(view: RunView, arm: Arm, codes: int = 8, each: int = 2) -> Page:
+    """For each frequent finding of the models: its meaning, what to check, and examples."""
+    findings = view.at(view.findings, arm)
+    findings = findings[findings["player"].isin(view.models)]
+    if findings.empty:
+        return html.paragraph(f"{arm}: no model has a finding.", "note")
+    chosen: dict[str, list[pd.Series[Any]]] = {}
+    for code in findings["code"].value_counts().head(codes).index:
+        rows = findings[findings["code"] == code].drop_duplicates(["player", "case_id"])
+        # One example a model first, so that each shows how it breaks.
+        order = rows.groupby("player").cumcount().sort_values(kind="stable").index
+        chosen[str(code)] = [rows.loc[index] for index in order[:each]]
+    records = view.records([attempt_key(row) for rows in chosen.values() for row in rows])
+    pages = []
+    for code, rows in chosen.items():
+        frequency = findings[findings["code"] == code].drop_duplicates(["player", "case_id", "repetition"])
+        pages.append(html.heading(f"{code} — {len(frequency)} attempts", 4))
+        diagnosis = diagnoses().get(code)
+        if diagnosis:
+            pages.append(html.paragraph(f"{diagnosis['means']} {diagnosis['check']}"))
+        pages += [
+            example(view, records[attempt_key(row)], row) for row in rows if attempt_key(row) in records
+        ]
+    return html.join(pages)
+
+
+def example(view: RunView, attempt: Attempt, finding: pd.Series[Any]) -> Page:
+    """One attempt: the user's words, the calls, the finding, and the raw responses folded."""
+    case = view.suites[attempt.suite].case_by_key[attempt.lang, attempt.case_id]
+    calls = [
+        f"{call.tool}({call.raw_arguments}) → {call.states[-1]}" for call in attempt.calls if call.turn >= 0
+    ]
+    title = (
+        f"{finding['player']} · {attempt.case_id} · repetition {attempt.repetition + 1}: {finding['reason']}"
+    )
+    parts = [
+        html.preformatted("\n".join(f"user: {text}" for text in case.user_texts)),
+        html.preformatted("\n".join(f"call: {call}" for call in calls) or "no call"),
+        html.paragraph(
+            f"{finding['code']} at {finding['path']}: expected {finding['expected']}; got {finding['actual']}"
+        ),
+    ]
+    parts += [
+        html.folded(
+            f"raw response of turn {turn.index}", html.preformatted(pretty(str(turn.response["text"])))
+        )
+        for turn in attempt.turns
+    ]
+    return html.folded(title, html.join(parts))
+
+
+def pretty(text: str) -> str:
+    """Return JSON indented where it is JSON, else the text."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):
+        return text
+
+
+@cache
+def diagnoses() -> dict[str, dict[str, str]]:
+    """Return finding code → what it usually means and what to check next."""
+    text = resources.files("toolbench.showing").joinpath("diagnoses.json").read_text("utf-8")
+    loaded: dict[str, dict[str, str]] = loads_strict(text)
+    return loaded
+
+
+def limits(view: RunView) -> Page:
+    """What this experiment cannot say."""
+    return html.bullets(_limits(view))
+
+
+def _limits(view: RunView) -> Iterator[str]:
+    sizes = view.attempts.groupby(["suite", "lang", "condition"])["case_id"].nunique()
+    if len(sizes) and sizes.min() < 20:
+        yield f"Fewer than 20 cases in some conditions (down to {sizes.min()}): intervals are wide."
+    repeated = view.attempts.groupby(["suite", "lang", "condition"])["repetition"].nunique()
+    if len(repeated) and repeated.min() < 3:
+        yield "Fewer than three repetitions: chance within one case is hardly visible."
+    yield "Tools are simulated: latency and faults of real tools are not part of this."
+    yield "Texts are judged by rules and word lists: an unusual but right wording can be reported as wrong."
+    yield "Settings that a provider ignores (temperature, seed) make its runs less comparable."
+
+
+def main_arms(view: RunView) -> list[Arm]:
+    """Return each suite and language under its first condition: the arms looked at case by case."""
+    firsts: dict[tuple[str, str], Arm] = {}
+    for arm in view.arms:
+        if not is_control(view, arm):
+            firsts.setdefault((arm.suite, arm.lang), arm)
+    return list(firsts.values())
+
+
+def arm_tables(view: RunView) -> Iterator[Page]:
+    """Yield the table of every arm, controls as their one question."""
+    for arm in view.arms:
+        yield control_table(view, arm) if is_control(view, arm) else metric_table(view, arm)
+
+
+def effects(view: RunView) -> Iterator[Page]:
+    """Yield the comparison of each suite's first condition with every other one that is no control."""
+    found = False
+    for first in main_arms(view):
+        for other in view.arms:
+            same = (other.suite, other.lang) == (first.suite, first.lang)
+            if same and other.condition != first.condition and not is_control(view, other):
+                found = True
+                yield paired_effect(view, first.suite, first.lang, first.condition, other.condition)
+    if not found:
+        yield html.paragraph("Only one condition was run.", "note")

@@ -1,0 +1,41 @@
+"""Figures as plain text for a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from toolbench.showing.html import visible
+from toolbench.showing.sections import MAIN_METRICS, figures, is_control, share
+from toolbench.showing.view import RunView
+
+SHOWN = (
+    "pass_rate",
+    "decision_accuracy",
+    "tool_selection_accuracy",
+    "exact_argument_accuracy",
+    "unsafe_call_rate",
+)
+
+
+def score_table(run: Path) -> str:
+    """Return the main figures of a run, one block an arm; model text is not part of it."""
+    view = RunView(run)
+    blocks = [view.incomplete] if view.incomplete else []
+    for arm in view.arms:
+        table = view.at(view.metrics, arm)
+        rows = []
+        for player in view.players:
+            mine = figures(table, player)
+            if not mine:
+                continue
+            row = {"player": visible(player), "scored": f"{mine['scored']['value']:.0f}"}
+            if is_control(view, arm):
+                row["calls reported"] = f"{mine['control_calls']['numerator']:.0f}"
+            else:
+                row |= {MAIN_METRICS[name]: share(mine[name]) for name in SHOWN}
+            rows.append(row)
+        text = pd.DataFrame(rows).to_string(index=False) if rows else "(no attempt)"
+        blocks.append(f"{arm}\n{text}")
+    return "\n\n".join(blocks)

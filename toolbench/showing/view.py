@@ -1,0 +1,126 @@
+"""A run as the report and the workbench look at it: frames with a readable player name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from toolbench.domain.record import Attempt
+from toolbench.domain.suite import Suite
+from toolbench.numbers.frames import ScoredRun, load_run
+from toolbench.numbers.metrics import metrics
+from toolbench.numbers.rows import GROUP
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One suite in one language under one condition: what a table or plot may show together."""
+
+    suite: str
+    lang: str
+    condition: str
+
+    def __str__(self) -> str:
+        return f"{self.suite} · {self.lang} · {self.condition}"
+
+
+class RunView:
+    """A scored run prepared for showing.
+
+    ``attempts``, ``calls`` and ``findings`` are the frames of :class:`ScoredRun` with a ``player`` column;
+    models come before baselines in ``players``.
+    """
+
+    def __init__(self, run: str | Path) -> None:
+        self.path = Path(run)
+        self.scored: ScoredRun = load_run(self.path)
+        self.header = self.scored.log.header
+        self.attempts = self._named(self.scored.attempts)
+        self.calls = self._named(self.scored.calls)
+        self.findings = self._named(self.scored.findings)
+
+    @cached_property
+    def _names(self) -> Mapping[tuple[str, str, str], str]:
+        keys = [(p["provider"], p["model"], p["protocol"]) for p in self.header.players]
+        names = {}
+        for provider, model, protocol in keys:
+            name = model
+            if sum(other[1] == model for other in keys) > 1:
+                name = f"{provider}/{model}"
+            if sum(other[:2] == (provider, model) for other in keys) > 1:
+                name = f"{name} ({protocol})"
+            names[provider, model, protocol] = name
+        return names
+
+    @cached_property
+    def suites(self) -> Mapping[str, Suite]:
+        """The suites as they were when the run started."""
+        return self.header.load_suites()
+
+    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        keys = zip(frame["provider"], frame["model"], frame["protocol"], strict=True)
+        return frame.assign(player=[self._names[key] for key in keys])
+
+    @property
+    def players(self) -> list[str]:
+        """Player names, models first."""
+        ordered = sorted(self._names.items(), key=lambda item: item[0][0] == "baseline")
+        return [name for _, name in ordered]
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the players that are not baselines."""
+        return [name for (provider, _, _), name in self._names.items() if provider != "baseline"]
+
+    @property
+    def arms(self) -> list[Arm]:
+        """Every combination of suite, language and condition the run was to play, in running order."""
+        unique = self.scored.planned[["suite", "lang", "condition"]].drop_duplicates()
+        return [Arm(*(str(value) for value in row)) for row in unique.itertuples(index=False, name=None)]
+
+    @cached_property
+    def metrics(self) -> pd.DataFrame:
+        """All metrics, with a ``player`` column."""
+        return self._named(metrics(self.scored.attempts, planned=self.scored.planned))
+
+    def at(self, frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
+        """Return the rows of one arm."""
+        return frame[
+            (frame["suite"] == arm.suite)
+            & (frame["lang"] == arm.lang)
+            & (frame["condition"] == arm.condition)
+        ]
+
+    def records(self, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Attempt]:
+        """Return complete records by attempt key, read in one pass over the log."""
+        wanted = set(keys)
+        return {attempt.key: attempt for attempt in self.scored.log.attempts if attempt.key in wanted}
+
+    def all_records(self) -> Iterator[Attempt]:
+        """Yield every complete record, one in memory at a time."""
+        return self.scored.log.attempts
+
+    @property
+    def incomplete(self) -> str | None:
+        """Return what is missing from the run as one line, or ``None``."""
+        errors = int((self.attempts["status"] == "transport_error").sum())
+        parts = []
+        if self.scored.missing:
+            parts.append(
+                f"{self.scored.missing} of {len(self.scored.planned)} planned attempts were not made"
+            )
+        if errors:
+            parts.append(f"{errors} attempts ended in transport errors")
+        if self.scored.problems:
+            parts.append(f"{len(self.scored.problems)} lines of the log could not be used")
+        return "INCOMPLETE: " + "; ".join(parts) if parts else None
+
+
+def attempt_key(row: pd.Series[Any]) -> tuple[str, ...]:
+    """Return the key of the record behind a row of any frame."""
+    return (*(str(row[name]) for name in GROUP), str(row["case_id"]), str(row["repetition"]))
