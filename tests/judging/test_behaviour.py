@@ -221,3 +221,11 @@ def test_a_corrected_try_costs_validity_but_not_selection() -> None:
     assert [call.role for call in verdict.calls] == ["corrected", "expected"]
     assert verdict.counts["calls_wrong"] == 0
     assert verdict.counts["calls_raw_valid"] == 1
+
+
+def test_a_shortened_identifier_is_invented() -> None:
+    case = make_case(
+        user="Check the status of order ORD-1234567.",
+        expect={"kind": "clarification", "must_not_call": True, "missing_fields": ["order_id"]},
+    )
+    assert judged(case, called(GET), FINE).codes == ("unexpected_call", "ungrounded_argument")

@@ -106,8 +106,13 @@ def _inflected(text: str, sources: str) -> bool:
     if not words or len(words) > 4:
         return False
     for word in words:
-        stem = word if word.isdigit() or len(word) < _STEM else word[: max(_STEM - 1, len(word) - 2)]
-        if not re.search(rf"(?<!\w){re.escape(stem)}", sources):
+        if any(character.isdigit() for character in word):
+            # Numbers and identifiers have no other form: 123456 is not in 1234567.
+            pattern = rf"(?<!\w){re.escape(word)}(?!\w)"
+        else:
+            stem = word if len(word) < _STEM else word[: max(_STEM - 1, len(word) - 2)]
+            pattern = rf"(?<!\w){re.escape(stem)}"
+        if not re.search(pattern, sources):
             return False
     return True
 

@@ -15,8 +15,8 @@ def normalize(text: str) -> str:
     """Return text as all comparisons see it: NFC, lower case, ё as е, one kind of dash, quote and blank."""
     text = unicodedata.normalize("NFC", text).lower().replace("ё", "е")
     text = re.sub(r"[‘’ʼ]", "'", text)
-    # Markdown emphasis would split "**ORD-123456**" from its words.
-    text = re.sub(r"[*#`]+", "", text)
+    # Markdown emphasis would split "**ORD-123456**" from its words; between numbers a star multiplies.
+    text = re.sub(r"(?<![\d)])\*+|\*+(?![\d(])|[#`]+", "", text)
     return re.sub(r"\s+", " ", text).strip()
 
 
