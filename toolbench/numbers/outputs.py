@@ -1,0 +1,180 @@
+"""What a run leaves for other programs: ``report.json`` and ``errors.csv``.
+
+Both are functions of the log alone: computed twice from the same JSONL they are equal byte for byte.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.numbers.breakdowns import breakdowns
+from toolbench.numbers.cautions import cautions
+from toolbench.numbers.definitions import RATES
+from toolbench.numbers.frames import ScoredRun
+from toolbench.numbers.gates import gates_json
+from toolbench.numbers.metrics import metrics
+from toolbench.numbers.rows import GROUP
+from toolbench.numbers.signature import signature
+from toolbench.numbers.tables import Key, groups, records
+
+FORMAT = 1
+DIGITS = 9
+"""Significant digits kept, so that the last bits of a sum cannot differ between machines."""
+
+FIGURE = ("value", "numerator", "denominator", "ci_low", "ci_high")
+EXTRA = ("macro", "classes", "not_scored", "worst", "best")
+COUNTED = ("planned", "attempted", "transport_errors", "unsupported", "budget_stops", "scored")
+
+ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
+ERRORS_BESIDE = ("suite", "lang", "condition", "reason")
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def report_json(scored: ScoredRun) -> dict[str, JSON]:
+    """Return the content of ``report.json`` (``schemas/report.schema.json``).
+
+    ``results`` has one object per provider, model, protocol, suite, language and condition, in running
+    order; figures are objects of ``value``, ``numerator``, ``denominator``, ``ci_low``, ``ci_high`` and,
+    where they exist, ``macro``, ``classes``, ``not_scored``, ``worst``, ``best``.
+    """
+    header, suites = scored.log.header, scored.log.header.load_suites()
+    hashes = {name: suite.hashes for name, suite in suites.items()}
+    results: dict[Key, dict[str, JSON]] = {
+        key: {
+            **dict(zip(GROUP, key, strict=True)),
+            "signature": str(signature(header, dict(zip(GROUP, key, strict=True)), suites)),
+            **{name: int(_single(group, name)) for name in COUNTED},
+            "metrics": _figures(group[~group["metric"].isin(COUNTED)]),
+            "failures": {},
+            "breakdowns": {},
+        }
+        for key, group in groups(metrics(scored.attempts, (), scored.planned), GROUP)
+    }
+    for name, column, frame in breakdowns(scored):
+        for key, group in groups(frame, GROUP):
+            results[key]["breakdowns"][name] = {
+                str(value): _figures(part[_worth_showing(part)])
+                for value, part in group.groupby(column, sort=True)
+            }
+    for key, group in groups(scored.findings, GROUP):
+        attempts = group.drop_duplicates(["case_id", "repetition", "code"])
+        results[key]["failures"] = {
+            str(code): int(n) for code, n in attempts["code"].value_counts().sort_index().items()
+        }
+    report = {
+        "format": FORMAT,
+        "run_id": header.run_id,
+        "started_at": header.started_at,
+        "contract_hash": _one({suite: parts["contract"] for suite, parts in hashes.items()}),
+        "prompt_version": _one(
+            {
+                f"{suite}.{name}": value
+                for suite, parts in hashes.items()
+                for name, value in parts.items()
+                if name.startswith("prompt.")
+            }
+        ),
+        "cases_version": _one({suite: parts["cases"] for suite, parts in hashes.items()}),
+        "signature": str(signature(header, suites=suites)),
+        "hashes": dict(header.hashes),
+        "versions": dict(header.versions),
+        "git_commit": header.git_commit,
+        "labels": dict(header.labels),
+        "gates": gates_json(scored),
+        "planned": len(scored.planned),
+        "made": len(scored.attempts),
+        "warnings": cautions(scored),
+        "problems": [f"line {problem.line}: {problem.reason}" for problem in scored.problems],
+        "results": list(results.values()),
+    }
+    stable: dict[str, JSON] = _stable(report)
+    return stable
+
+
+def report_text(scored: ScoredRun) -> str:
+    """Return ``report.json`` as the text to write: sorted keys, ASCII only, one fixed spelling."""
+    return json.dumps(report_json(scored), sort_keys=True, indent=1, allow_nan=False) + "\n"
+
+
+def errors_csv(scored: ScoredRun) -> str:
+    """Return ``errors.csv``: one line per finding, then one per attempt that could not be scored.
+
+    Columns ``provider, model, case_id, attempt, error_code, expected, actual, suite, lang, condition,
+    reason``; ``attempt`` is the repetition as in the log, from 0. An attempt without a score has its status
+    as code and how it stopped as ``actual``. No cell starts like a formula (such a cell gets a leading
+    apostrophe, as OWASP's "CSV injection" advises) and none holds a control character: every line of the
+    file is one record.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*ERRORS, *ERRORS_BESIDE])
+    for row in _error_rows(scored):
+        writer.writerow([safe_cell(row[name]) for name in (*ERRORS, *ERRORS_BESIDE)])
+    return text.getvalue()
+
+
+def safe_cell(value: object) -> str:
+    """Return a text that no spreadsheet evaluates and that stays on one line."""
+    text = "" if value is None else str(value)
+    guarded = f"'{text}" if _FORMULA.match(text) else text
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), guarded)
+
+
+def _error_rows(scored: ScoredRun) -> Iterator[Mapping[str, object]]:
+    findings = scored.findings.rename(columns={"repetition": "attempt", "code": "error_code"})
+    unscored = scored.attempts[~scored.attempts["scored"]]
+    unscored = unscored[[*GROUP, "case_id", "repetition", "status", "stop", "error"]].rename(
+        columns={"repetition": "attempt", "status": "error_code", "stop": "actual", "error": "reason"}
+    )
+    for frame in (findings, unscored.assign(expected="")):
+        kept = frame[[*ERRORS, *ERRORS_BESIDE]]
+        yield from records(kept.astype(object).where(kept.notna(), None))
+
+
+def _worth_showing(part: pd.DataFrame) -> pd.Series[bool]:
+    """Of a breakdown: sizes, rates with a denominator, and the pass rate whether it has one or not."""
+    rates = part["metric"].isin([rate.name for rate in RATES]) & (part["denominator"] > 0)
+    return rates | part["metric"].isin(["pass_rate", "attempted", "scored", "coverage"])
+
+
+def _figures(group: pd.DataFrame) -> dict[str, JSON]:
+    figures: dict[str, JSON] = {}
+    for row in records(group):
+        figures[row["metric"]] = {
+            **{name: row[name] for name in FIGURE},
+            "unit": row["unit"],
+            **{name: row[name] for name in EXTRA if pd.notna(row[name])},
+        }
+    return figures
+
+
+def _stable(value: JSON) -> JSON:
+    """Return a JSON value without NaN and without the digits in which two machines can differ."""
+    if isinstance(value, dict):
+        return {key: _stable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_stable(inner) for inner in value]
+    if not isinstance(value, float):
+        return value
+    if value != value:
+        return None
+    number = round(float(f"{value:.{DIGITS}g}"), 12)
+    return int(number) if number.is_integer() else number
+
+
+def _single(group: pd.DataFrame, metric: str) -> float:
+    return float(group.loc[group["metric"] == metric, "value"].iloc[0])
+
+
+def _one(hashes: Mapping[str, str]) -> str:
+    """Return the only hash, or the hash of them all."""
+    distinct = set(hashes.values())
+    return distinct.pop() if len(distinct) == 1 else sha256(dict(hashes))

@@ -1,0 +1,219 @@
+"""From one record and its verdict to flat rows: the columns of the three frames, defined once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from toolbench.domain.case import Case
+from toolbench.domain.config import Condition
+from toolbench.domain.record import Attempt
+from toolbench.domain.suite import Suite
+from toolbench.judging.score import Verdict
+from toolbench.numbers.cost import attempt_cost, failed_tries
+
+GROUP = ["provider", "model", "protocol", "suite", "lang", "condition"]
+"""Columns that are never merged in one figure."""
+
+CASE = ["case_id", "case_class", "repetition"]
+
+FACTS = ["control", "call_due", "write_on_offer", "chain_due", "write_due", "nested_due"]
+"""What the case alone decides, known of attempts that were never scored as well."""
+
+COUNTS = [
+    "passed",
+    "decision_right",
+    "decisions",
+    "call_required",
+    "selection_right",
+    "calls",
+    "calls_right",
+    "calls_wrong",
+    "calls_missing",
+    "calls_raw_valid",
+    "calls_repairable",
+    "calls_invalid",
+    "calls_selected",
+    "calls_exact",
+    "calls_normalized",
+    "write_offered",
+    "unsafe",
+    "unconfirmed",
+    "clarification_due",
+    "clarification_made",
+    "repeated_calls",
+    "ordered",
+    "order_right",
+    "recoveries",
+    "recoveries_right",
+    "answers",
+    "answers_supported",
+    "completable",
+    "completed",
+    "control_calls",
+    "unconfirmed_executed",
+    "duplicate_executions",
+    "loops",
+]
+FLAGS = [
+    "tool_selected_correctly",
+    "args_valid",
+    "call_order_valid",
+    "final_answer_supported",
+    "tool_execution_success",
+]
+AMOUNTS = [
+    "turns",
+    "latency_ms",
+    "first_token_ms",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "cost",
+    "seconds",
+    "failed_tries",
+    "unpriced_tries",
+]
+TEXTS = ["case_hash", "status", "stop", "error", "kind", "signature", "answer", "currency"]
+TUPLES = ["tags", "codes", "missing_tools", "tools_due"]
+
+ATTEMPT = [*GROUP, *CASE, "scored", *TEXTS, *TUPLES, *FACTS, *AMOUNTS, *COUNTS, *FLAGS]
+CALL = [
+    *GROUP,
+    *CASE,
+    "index",
+    "turn",
+    "tool",
+    "raw_arguments",
+    "state",
+    "tier",
+    "repairs",
+    "role",
+    "exact",
+    "normalized",
+    "codes",
+    "effect",
+    "nested",
+    "error",
+]
+FINDING = [*GROUP, *CASE, "code", "layer", "path", "expected", "actual", "reason"]
+
+DTYPES: Mapping[str, str] = {
+    **dict.fromkeys([*GROUP, "case_id", "case_class", *TEXTS, "tool", "raw_arguments"], "str"),
+    **dict.fromkeys(["state", "tier", "role", "effect"], "str"),
+    **dict.fromkeys(["code", "layer", "path", "expected", "actual", "reason"], "str"),
+    **dict.fromkeys(["repetition", "index", "turn"], "int64"),
+    **dict.fromkeys(["scored", *FACTS, "nested"], "bool"),
+    **dict.fromkeys([*AMOUNTS, *COUNTS], "float64"),
+    **dict.fromkeys([*FLAGS, "exact", "normalized"], "boolean"),
+    **dict.fromkeys([*TUPLES, "repairs"], "object"),
+}
+
+
+def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]:
+    """Return the columns that a case and a condition decide before any model is asked."""
+    control = condition.tools == "off" or condition.tool_choice == "none"
+    expectations = (case.expect, *(turn.expect for turn in case.turns))
+    due = [call.tool for expect in expectations for call in expect.calls]
+    offered = () if condition.tools == "off" else suite.contract.offered(case.tools)
+    return {
+        "case_class": case.klass,
+        "case_hash": case.hash[:12],
+        "tags": tuple(sorted(case.tags)),
+        "control": control,
+        "call_due": not control and any(expect.call_required for expect in expectations),
+        "write_on_offer": any(tool.effect == "write" for tool in offered),
+        "chain_due": not control and bool(case.expect.calls),
+        "write_due": any(suite.contract.by_name[tool].effect == "write" for tool in due),
+        "nested_due": any(
+            isinstance(value, dict | list)
+            for expect in expectations
+            for call in expect.calls
+            for value in call.arguments.values()
+        ),
+        "tools_due": () if control else tuple(due),
+    }
+
+
+def identity(attempt: Attempt, case_class: str) -> dict[str, Any]:
+    """Return the group columns and those that name the attempt inside its group."""
+    return {
+        **{name: getattr(attempt, name) for name in GROUP},
+        "case_id": attempt.case_id,
+        "case_class": case_class,
+        "repetition": attempt.repetition,
+    }
+
+
+def attempt_row(attempt: Attempt, verdict: Verdict | None, price: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return everything about an attempt that is not identity or fact of its case."""
+    usages = [turn.decision.usage for turn in attempt.turns]
+    failed, unpriced = failed_tries(attempt)
+    first = attempt.turns[0] if attempt.turns else None
+    return {
+        "status": attempt.status,
+        "stop": attempt.stop,
+        "error": str(attempt.error["message"]) if attempt.error else None,
+        "scored": verdict is not None,
+        "turns": len(attempt.turns),
+        "latency_ms": sum(turn.latency_ms for turn in attempt.turns) if attempt.turns else None,
+        "first_token_ms": first.first_token_ms if first else None,
+        "input_tokens": _total([usage.input for usage in usages]),
+        "output_tokens": _total([usage.output for usage in usages]),
+        "cached_tokens": _total([usage.cached_input for usage in usages]),
+        "reasoning_tokens": _total([usage.reasoning for usage in usages]),
+        "cost": attempt_cost(attempt, price),
+        "currency": price["currency"] if price else None,
+        "seconds": attempt.seconds,
+        "failed_tries": failed,
+        "unpriced_tries": unpriced,
+        **(_judged(attempt, verdict) if verdict else {"codes": (), "missing_tools": ()}),
+    }
+
+
+def _judged(attempt: Attempt, verdict: Verdict) -> dict[str, Any]:
+    executions = Counter(
+        record.idempotency_key
+        for record in attempt.calls
+        if record.idempotency_key and record.succeeded and not record.replayed
+    )
+    return {
+        "kind": verdict.kinds[0] if verdict.kinds else None,
+        "codes": verdict.codes,
+        "missing_tools": verdict.missing,
+        "signature": verdict.signature,
+        "answer": verdict.answer,
+        **verdict.counts,
+        "unconfirmed_executed": sum(
+            call.state == "executed" and "unconfirmed_write" in call.codes for call in verdict.calls
+        ),
+        "duplicate_executions": sum(number - 1 for number in executions.values()),
+        "loops": attempt.stop == "loop_limit",
+        **verdict.flags,
+    }
+
+
+def _total(values: list[Any]) -> Any:
+    """Sum, unknown as soon as one part is unknown."""
+    return None if not values or any(value is None for value in values) else sum(values)
+
+
+def call_rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+    """Yield one row per proposed call."""
+    for call in verdict.calls:
+        yield {
+            **{name: getattr(call, name) for name in ("index", "turn", "tool", "raw_arguments", "state")},
+            **{name: getattr(call, name) for name in ("role", "exact", "normalized")},
+            **{name: getattr(call, name) for name in ("effect", "nested", "error")},
+            "tier": call.tier.tier,
+            "repairs": call.tier.repairs,
+            "codes": tuple(call.codes),
+        }
+
+
+def finding_rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+    """Yield one row per finding."""
+    for finding in verdict.findings:
+        yield {name: getattr(finding, name) for name in FINDING[len(GROUP) + len(CASE) :]}

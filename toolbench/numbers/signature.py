@@ -1,0 +1,164 @@
+"""The signature line: everything that changes a number, as one ordered ``key:value`` text.
+
+Two figures may be compared only when their signatures agree outside the factor that is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from toolbench.domain.canonical import sha256
+from toolbench.domain.record import RunHeader
+from toolbench.domain.suite import Suite
+from toolbench.judging import normalizers
+from toolbench.judging import score as judge
+from toolbench.numbers.intervals import METHOD
+
+USUAL = {"tool_choice": "auto", "tool_order": "canonical", "tools": "on", "error_hints": True}
+"""A condition that changes nothing; ``arm`` names the changes (prompt and descriptions have own keys)."""
+
+NO_SETTINGS = "none"
+"""A baseline has no sampling settings; it agrees with any."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a table of figures rests on; ``str()`` gives the line printed under it."""
+
+    values: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return "|".join(f"{key}:{value}" for key, value in self.values.items())
+
+    @classmethod
+    def parse(cls, line: str) -> Signature:
+        """Read a printed line back."""
+        return cls(dict(part.split(":", 1) for part in line.split("|")))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One group of figures: a player on a suite in a language under a condition."""
+
+    header: RunHeader
+    player: Mapping[str, Any]
+    suite: Suite
+    lang: str
+    condition: Mapping[str, Any]
+
+    def cases(self) -> str:
+        admits = self.header.load_conditions()[self.condition["name"]].admits
+        chosen = [case for case in self.suite.cases if case.lang == self.lang and admits(case)]
+        return f"{_short(sorted([case.id, case.hash] for case in chosen))}({len(chosen)})"
+
+    def prompt(self) -> str:
+        variant = f".{self.condition['prompt']}" if self.condition["prompt"] else ""
+        return f"{self.lang}{variant}@{self.suite.hashes[f'prompt.{self.lang}{variant}'][:8]}"
+
+    def descriptions(self) -> str:
+        name = self.condition["descriptions"]
+        return f"{name}@{self.suite.hashes[f'descriptions.{name}'][:8]}" if name else "contract"
+
+    def arm(self) -> str:
+        changed = [
+            f"{name}={self.condition[name]}" for name, usual in USUAL.items() if self.condition[name] != usual
+        ]
+        return ",".join(changed) or "usual"
+
+    def settings(self) -> str:
+        for run in self.header.config["runs"]:
+            if all(run[name] == self.player[name] for name in ("provider", "model", "protocol")):
+                return _short([run["settings"], run["extra_body"]])
+        return NO_SETTINGS
+
+    def contract(self) -> str:
+        return f"{self.suite.contract.version}@{self.suite.hashes['contract'][:8]}"
+
+    def script(self) -> str:
+        return _short([self.suite.hashes["executor"], self.suite.hashes["rules"]])
+
+    def repetitions(self) -> str:
+        return str(self.condition["repetitions"] or self.header.config["repetitions"])
+
+
+KEYS: Mapping[str, Callable[[_Part], str]] = {
+    "suite": lambda part: part.suite.name,
+    "contract": _Part.contract,
+    "descriptions": _Part.descriptions,
+    "prompt": _Part.prompt,
+    "script": _Part.script,
+    "cases": _Part.cases,
+    "lang": lambda part: part.lang,
+    "condition": lambda part: part.condition["name"],
+    "arm": _Part.arm,
+    "protocol": lambda part: part.player["protocol"],
+    "settings": _Part.settings,
+    "repetitions": _Part.repetitions,
+    "loop_limit": lambda part: str(part.header.config["loop_limit"]),
+    "seed": lambda part: str(part.header.config["seed"]),
+    "version": lambda part: part.header.versions.get("toolbench", "unknown"),
+    "judge": lambda part: f"{judge.VERSION}.{normalizers.VERSION}",
+    "interval": lambda part: METHOD,
+}
+"""Key → how its value is found, in printing order. ``script`` is executor script and rules together;
+``settings`` are sampling settings and extra request fields of a model."""
+
+
+def signature(
+    header: RunHeader, where: Mapping[str, str] | None = None, suites: Mapping[str, Suite] | None = None
+) -> Signature:
+    """Return the signature of a run, or of the part of it that ``where`` names.
+
+    Parameters
+    ----------
+    where
+        Values of group columns (``provider``, ``model``, ``protocol``, ``suite``, ``lang``, ``condition``);
+        an absent one chooses all. A key with several values joins them with ``+``.
+    suites
+        ``header.load_suites()``, where the caller has them already.
+
+    Notes
+    -----
+    Baselines have no sampling settings, so they are looked at only where nothing else is chosen.
+    """
+    parts = list(_parts(header, where or {}, suites or header.load_suites()))
+    models = [part for part in parts if part.player["provider"] != "baseline"]
+    return Signature({key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()})
+
+
+def differences(left: Signature, right: Signature, except_for: Collection[str] = ()) -> list[str]:
+    """Return one line per key, outside ``except_for``, in which two signatures disagree."""
+    keys = dict.fromkeys([*left.values, *right.values])
+    return [
+        f"{key}: {left.values.get(key, 'absent')} against {right.values.get(key, 'absent')}"
+        for key in keys
+        if key not in except_for
+        and left.values.get(key) != right.values.get(key)
+        and not (key == "settings" and NO_SETTINGS in (left.values.get(key), right.values.get(key)))
+    ]
+
+
+def _parts(header: RunHeader, where: Mapping[str, str], suites: Mapping[str, Suite]) -> Iterator[_Part]:
+    for player in header.players:
+        for suite in suites.values():
+            for lang in suite.langs:
+                for condition in header.conditions:
+                    names = {
+                        **player,
+                        "suite": suite.name,
+                        "lang": lang,
+                        "condition": condition["name"],
+                    }
+                    if all(names[key] == value for key, value in where.items()):
+                        yield _Part(header, player, suite, lang, condition)
+
+
+def _joined(values: Iterable[str]) -> str:
+    # A separator inside a value (a contract's version is free text) would break the line apart.
+    return "+".join(dict.fromkeys(value.replace("|", "/") for value in values))
+
+
+def _short(value: Any) -> str:
+    return sha256(value)[:8]
