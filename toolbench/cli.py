@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from toolbench.errors import ToolbenchError
+from toolbench.errors import InputError, ToolbenchError
 
 EXISTING = click.Path(path_type=Path)
 
@@ -164,6 +164,149 @@ def report(run: Path) -> None:
     if written.problem:
         click.echo(f"toolbench: {written.problem}", err=True)
         sys.exit(1)
+
+
+def _pairs(values: tuple[str, ...]) -> dict[str, str]:
+    """Read ``column=value`` options."""
+    for value in values:
+        if "=" not in value:
+            raise InputError(f"{value!r}: write column=value, for example condition=auto")
+    return dict(value.split("=", 1) for value in values)
+
+
+@main.command()
+@click.argument("left", type=EXISTING)
+@click.argument("right", type=EXISTING, required=False)
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Part of both sides.")
+@click.option("--left", "left_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the left side.")
+@click.option("--right", "right_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the right side.")
+@click.option("--factor", multiple=True, help="What may differ: model, condition, prompt, descriptions …")
+@plain_errors
+def compare(
+    left: Path,
+    right: Path | None,
+    where: tuple[str, ...],
+    left_where: tuple[str, ...],
+    right_where: tuple[str, ...],
+    factor: tuple[str, ...],
+) -> None:
+    """Compare two runs, or two parts of one run, case by case.
+
+    Refused, with the list of differences, when the two differ in more than the compared factor.
+
+    \b
+    Examples:
+      toolbench compare runs/old runs/new
+      toolbench compare runs/demo --left condition=auto --right condition=reversed
+      toolbench compare runs/demo --where condition=auto --left model=a --right model=b
+    """
+    from toolbench.numbers.compare import compare as paired
+    from toolbench.numbers.compare_text import render
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.sides import select
+    from toolbench.showing.html import visible
+
+    runs = [load_run(left)]
+    runs.append(load_run(right) if right else runs[0])
+    chosen = [{**_pairs(where), **_pairs(own)} for own in (left_where, right_where)]
+    sides = [select(scored, None, **own) for scored, own in zip(runs, chosen, strict=True)]
+    # What was chosen differently is what is compared, unless said otherwise.
+    apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
+    factors = factor or tuple("model" if name == "provider" else name for name in apart)
+    click.echo(visible(render(paired(sides[0], sides[1], factors=factors))))
+
+
+@main.command()
+@click.argument("run", type=EXISTING)
+@click.option("--gates", type=EXISTING, help="Gates to use instead of those fixed before the run.")
+@click.option("--default", "use_default", is_flag=True, help="Use the gates that ship with toolbench.")
+@plain_errors
+def gate(run: Path, gates: Path | None, use_default: bool) -> None:
+    """Decide the gates of a run. Exit codes: 0 pass, 1 fail, 3 not enough data, 2 no gates or no run.
+
+    \b
+    Examples:
+      toolbench gate runs/nightly
+      toolbench gate runs/demo --default
+    """
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.gates import default_gates, evaluate, load_gates
+    from toolbench.showing.html import visible
+
+    chosen = load_gates(gates) if gates else default_gates() if use_default else None
+    result = evaluate(load_run(run), chosen)
+    click.echo(visible(result))
+    sys.exit(result.exit_code)
+
+
+@main.command()
+@click.argument("run", type=EXISTING)
+@click.option("--failed", is_flag=True, required=True, help="Promote the cases that a model failed.")
+@click.option("--suite", required=True)
+@click.option("--lang", required=True)
+@click.option("--code", multiple=True, help="Only failures with this finding.")
+@click.option("--output", type=EXISTING, required=True, help="Case file to add to (made when not there).")
+@plain_errors
+def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...], output: Path) -> None:
+    """Turn failed attempts into cases of a permanent regression suite, with their origin.
+
+    \b
+    Example:
+      toolbench promote runs/demo --failed --suite delivery --lang en \\
+                --output cases/delivery_regression.en.jsonl
+    """
+    from toolbench.domain.files import append_text, read_jsonl
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.promote import promote as promoted
+
+    taken = [case["id"] for _, case in read_jsonl(output, "case")] if output.exists() else []
+    lines = promoted(load_run(run), suite, lang, codes=code, taken=taken)
+    append_text(output, lines)
+    click.echo(f"{output}: {lines.count(chr(10))} cases added")
+
+
+@main.command()
+@click.option("--config", type=EXISTING, required=True)
+@plain_errors
+def models(config: Path) -> None:
+    """List the configured models and check key and address of each with one cheap request.
+
+    \b
+    Example:
+      toolbench models --config config.json
+    """
+    import asyncio
+
+    from toolbench.running.probe import probe
+    from toolbench.showing.html import visible
+
+    found = asyncio.run(probe(config))
+    for entry in found:
+        mark = "ok  " if entry.usable else "FAIL"
+        gates = f"  [{entry.gates}]" if entry.gates else ""
+        name = f"{entry.provider}/{entry.model} ({entry.protocol}, {entry.address})"
+        click.echo(visible(f"{mark} {name}: {entry.state}{gates}"))
+    sys.exit(0 if all(entry.usable for entry in found) else 2)
+
+
+@main.command()
+@click.argument("suite", type=EXISTING)
+@click.option(
+    "--cases", type=EXISTING, default=Path("cases"), show_default=True, help="Folder of case files."
+)
+@click.option("--seed", type=int, help="Instead of the seed in variants.json.")
+@plain_errors
+def generate(suite: Path, cases: Path, seed: int | None) -> None:
+    """Make the case files of SUITE (a folder with variants.json) from its rules.
+
+    \b
+    Example:
+      toolbench generate contracts/delivery
+    """
+    from toolbench.proving.generate import write
+
+    for path in write(suite, cases, seed=seed):
+        click.echo(str(path))
 
 
 @main.command()

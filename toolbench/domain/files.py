@@ -67,6 +67,21 @@ def read_jsonl(path: Path, schema: str | None = None) -> Iterator[tuple[int, JSO
         yield number, value
 
 
+def append_text(path: Path, text: str, error: type[InputError] = SuiteError) -> None:
+    """Add text to a file, making it when it is not there.
+
+    Raises
+    ------
+    InputError
+        Of the given type, when the file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except OSError as fault:
+        raise error(f"{path}: cannot be written ({fault.strerror or fault})") from None
+
+
 @cache
 def schema_validator(name: str) -> Draft202012Validator:
     """Return the validator of ``toolbench/domain/schemas/<name>.schema.json``, built once."""
