@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from toolbench.errors import ServingError
 from toolbench.serving.local import LocalServer
-from toolbench.serving.weights import ensure
 
 
 @dataclass
@@ -111,27 +108,6 @@ def wheelhouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wheelhouse:
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     return Wheelhouse(folder)
-
-
-@pytest.fixture(scope="session")
-def have_weights() -> Callable[[str], str]:
-    """A function that returns the name of a model that can be served here, or skips the test."""
-
-    def check(name: str) -> str:
-        if find_spec("xllamacpp") is None:
-            pytest.skip("xllamacpp is not installed")
-        try:
-            ensure(name, progress=False)
-        except ServingError as error:
-            pytest.skip(f"no weights: {error}")
-        return name
-
-    return check
-
-
-@pytest.fixture(scope="session")
-def smollm2(have_weights: Callable[[str], str]) -> str:
-    return have_weights("smollm2-135m-instruct")
 
 
 @pytest.fixture(scope="module")

@@ -183,11 +183,29 @@ class Surroundings:
     live: bool = False
 
 
-Implementation = Callable[[Mapping[str, Any], Surroundings], dict[str, JSON]]
+@dataclass(frozen=True)
+class RealTool:
+    """A tool that an executor script can have carried out.
 
-IMPLEMENTATIONS: Mapping[str, Implementation] = {
-    "calculate": lambda given, around: calculate(given["expression"]),
-    "get_time": lambda given, around: get_time(given["timezone"], around.now),
-    "get_exchange_rate": lambda given, around: get_exchange_rate(given["base"], given["quote"], around.live),
+    ``needs`` are the arguments it reads, ``codes`` the errors it can end with.
+    """
+
+    needs: tuple[str, ...]
+    codes: tuple[str, ...]
+    run: Callable[[Mapping[str, Any], Surroundings], dict[str, JSON]]
+
+
+IMPLEMENTATIONS: Mapping[str, RealTool] = {
+    "calculate": RealTool(
+        ("expression",), ("BAD_EXPRESSION",), lambda given, around: calculate(given["expression"])
+    ),
+    "get_time": RealTool(
+        ("timezone",), ("UNKNOWN_TIMEZONE",), lambda given, around: get_time(given["timezone"], around.now)
+    ),
+    "get_exchange_rate": RealTool(
+        ("base", "quote"),
+        ("UNKNOWN_CURRENCY", "RATES_UNAVAILABLE"),
+        lambda given, around: get_exchange_rate(given["base"], given["quote"], around.live),
+    ),
 }
-"""Name in an executor script → tool, called with arguments that fit its schema."""
+"""Name in an executor script → tool; it is called with arguments that fit the contract."""

@@ -154,7 +154,7 @@ class Executor:
         """Return an entry of the script as a plain result or error."""
         if "implementation" in entry:
             try:
-                return {"ok": IMPLEMENTATIONS[entry["implementation"]](arguments, self._surroundings)}
+                return {"ok": IMPLEMENTATIONS[entry["implementation"]].run(arguments, self._surroundings)}
             except CourseToolError as fault:
                 return fault.as_entry()
         if "malformed" in entry:

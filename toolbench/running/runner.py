@@ -12,6 +12,7 @@ from pathlib import Path
 
 from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
+from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import JSON, canonical_json, sha256
 from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
 from toolbench.domain.files import read_json
@@ -142,6 +143,7 @@ async def run_matrix(
     for model in config.runs:
         # A missing variable should be known before the first model has run for an hour.
         adapter_for(model.protocol)
+        dialect_of(model)
         key_of(model)
         extra_headers(model)
     header = make_header(config, suites, output.resolve().name)
@@ -320,8 +322,9 @@ async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
     server = LocalServer(name, n_parallel=model.parallelism or 1)
     await asyncio.to_thread(server.start)
     try:
-        base = server.base_url if model.protocol != "messages" else server.base_url.removesuffix("/v1")
-        yield replace(model, base_url=base, model=server.model, profile=model.profile or "llama_cpp")
+        yield replace(
+            model, base_url=server.base_url, model=server.model, profile=model.profile or "llama_cpp"
+        )
     finally:
         await asyncio.to_thread(server.stop)
 
