@@ -124,15 +124,20 @@ def run(
 @main.command()
 @click.argument("run", type=EXISTING)
 @click.option("--json", "as_json", is_flag=True, help="Print report.json's content.")
+@click.option("--reparse", is_flag=True, help="Read the raw responses again and list what differs (exit 1).")
 @plain_errors
-def score(run: Path, as_json: bool) -> None:
+def score(run: Path, as_json: bool, reparse: bool) -> None:
     """Judge a run again from its JSONL alone and print the figures.
 
     \b
     Examples:
       toolbench score runs/demo
       toolbench score runs/demo --json > figures.json
+      toolbench score runs/demo --reparse
     """
+    if reparse:
+        _reparse(run)
+        return
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.outputs import report_text
 
@@ -145,6 +150,18 @@ def score(run: Path, as_json: bool) -> None:
     from toolbench.showing.terminal import score_table
 
     click.echo(score_table(run))
+
+
+def _reparse(run: Path) -> None:
+    from toolbench.running.log import RunLog
+    from toolbench.running.reparse import reparse
+    from toolbench.showing.html import visible
+
+    number = 0
+    for number, difference in enumerate(reparse(RunLog.open(run)), 1):  # noqa: B007 - counted
+        click.echo(visible(difference))
+    click.echo(f"{number} differences between recorded and reparsed decisions")
+    sys.exit(1 if number else 0)
 
 
 @main.command()
