@@ -12,6 +12,9 @@ import pandas as pd
 
 from toolbench.domain.canonical import loads_strict
 from toolbench.domain.record import Attempt
+from toolbench.numbers.cautions import cautions
+from toolbench.numbers.choice import pareto
+from toolbench.numbers.gates import evaluate
 from toolbench.numbers.signature import signature
 from toolbench.showing import html, plots
 from toolbench.showing.html import Page
@@ -278,19 +281,58 @@ def diagnoses() -> dict[str, dict[str, str]]:
 
 def limits(view: RunView) -> Page:
     """What this experiment cannot say."""
-    return html.bullets(_limits(view))
+    always = [
+        "Tools are simulated: latency and faults of real tools are not part of this.",
+        "Texts are judged by rules and word lists: an unusual but right wording can be reported as wrong.",
+        "Settings that a provider ignores (temperature, seed) make its runs less comparable.",
+    ]
+    return html.bullets([*cautions(view.scored), *always])
 
 
-def _limits(view: RunView) -> Iterator[str]:
-    sizes = view.attempts.groupby(["suite", "lang", "condition"])["case_id"].nunique()
-    if len(sizes) and sizes.min() < 20:
-        yield f"Fewer than 20 cases in some conditions (down to {sizes.min()}): intervals are wide."
-    repeated = view.attempts.groupby(["suite", "lang", "condition"])["repetition"].nunique()
-    if len(repeated) and repeated.min() < 3:
-        yield "Fewer than three repetitions: chance within one case is hardly visible."
-    yield "Tools are simulated: latency and faults of real tools are not part of this."
-    yield "Texts are judged by rules and word lists: an unusual but right wording can be reported as wrong."
-    yield "Settings that a provider ignores (temperature, seed) make its runs less comparable."
+def gates(view: RunView) -> Page:
+    """The gates that were fixed before the run, one row a gate and model, worst outcome first."""
+    if view.header.gates is None:
+        return html.paragraph("No gates were fixed before this run, so nothing is decided here.", "note")
+    report = evaluate(view.scored)
+    order = {"fail": 0, "not enough data": 1, "pass": 2}
+    worst: dict[tuple[str, str], dict[str, str]] = {}
+    for result in sorted(report.results, key=lambda result: order[result.outcome]):
+        place = f"{result.suite} · {result.lang} · {result.condition}"
+        row = {"gate": result.gate, "model": result.model, "outcome": result.outcome}
+        worst.setdefault((result.gate, result.model), {**row, "where": place, "why": result.reason})
+    changed = " These are not the gates that the run started with." if report.changed_after_run else ""
+    line = f"Gates {report.version} ({report.hash[:8]}): {report.outcome}.{changed}"
+    table = pd.DataFrame(list(worst.values()))
+    return html.paragraph(line, "warning" if report.outcome == "fail" else "") + html.table(
+        table, "The worst outcome of every gate for every model"
+    )
+
+
+def choice(view: RunView) -> Page:
+    """Accuracy, risk and cost side by side, and who is beaten in all three; no winner is named."""
+    table = pareto(view.scored)
+    table = table[table["condition"].isin({arm.condition for arm in main_arms(view)})]
+    rows = [
+        {
+            "suite · lang": f"{row['suite']} · {row['lang']}",
+            "model": row["model"],
+            "gates": row["gates"],
+            "all checks passed": _percent(row["pass_rate"]),
+            "unsafe calls": _percent(row["unsafe_call_rate"]),
+            "cost of a completed operation": _money(row["cost_per_completed"], row["currency"]),
+            "beaten by": ", ".join(row["dominated_by"]) or "–",
+        }
+        for row in table.to_dict("records")
+    ]
+    return html.table(pd.DataFrame(rows), "Accuracy, risk and cost; unknown prices stay unknown")
+
+
+def _percent(value: float) -> str:
+    return "–" if pd.isna(value) else f"{100 * value:.0f} %"
+
+
+def _money(value: float, currency: object) -> str:
+    return "–" if pd.isna(value) else f"{value:.4f} {currency}"
 
 
 def main_arms(view: RunView) -> list[Arm]:
