@@ -92,7 +92,7 @@ def test_tool_order_is_compared_within_one_run(base: ScoredRun) -> None:
     result = compare(left, right, ["condition"])
     unsafe = result.table[result.table["metric"] == "unsafe_call_rate"].set_index("lang")
     assert (unsafe["delta"] > 0).all()
-    with pytest.raises(InputError, match="no group in common.*condition: auto against reversed"):
+    with pytest.raises(InputError, match=r"no group in common.*condition: auto against reversed"):
         compare(left, right, ["model"])
     with pytest.raises(
         InputError, match="differ in more than prompt: arm: usual against tool_order=reversed"
@@ -139,8 +139,17 @@ def test_runs_that_differ_in_more_than_the_factor_are_refused_with_every_differe
         compare(select(base), select(other), ["prompt"])
     assert "loop_limit: 5 against 2" in str(refusal.value)
     assert "version: " in str(refusal.value)
-    assert "prompt: " not in str(refusal.value)
+    assert "prompt: en@" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_groups_that_only_one_side_has_are_named(base: ScoredRun) -> None:
+    left = select(base, lang="en")
+    result = compare(left, select(base, model="random_tool", lang="en", condition="auto"), [])
+    assert set(result.table["model"]) == {"random_tool"}
+    assert any(
+        "keyword_router" in line and "only the left side has this group" in line for line in result.unpaired
+    )
 
 
 def test_a_case_that_was_edited_is_not_paired(base: ScoredRun, base_run: Path, tmp_path: Path) -> None:
@@ -210,7 +219,7 @@ def test_a_side_that_does_not_exist_is_refused(base: ScoredRun, where: dict[str,
 
 
 def test_a_side_with_several_models_is_asked_to_choose(base: ScoredRun) -> None:
-    with pytest.raises(InputError, match="several values of model .*choose one"):
+    with pytest.raises(InputError, match=r"several values of model .*choose one"):
         compare(select(base, model="random_tool"), select(base, lang="en"), ["model"])
 
 

@@ -11,14 +11,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolbench.domain.record import CallRecord
+from toolbench.judging.dates import find_dates, find_times, readings, times, without_moments
 from toolbench.judging.text import asks, asserted, contains, contains_any, matches, normalize
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
 LAYER = "answer"
 ROUNDED_FROM = 100
 """Numbers from here on may be stated as whole numbers."""
-_CODE_LIKE = re.compile(r"\b[a-zа-я]{2,}-\d+\b")
-_NUMBER = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)?(?![\w-]|[.,]\d)")
+_IDIOMS = re.compile(r"\b24/7\b")
+"""Figures of speech, not figures."""
+_CODE_LIKE = re.compile(r"\b(?![ap]m-)[a-zа-я]{2,}-\d+\b")
+"""An identifier; the "am-12" of "10 am-12 pm" is none."""
+# A dash behind a letter or digit joins (an id, a range); any other is a minus.
+_NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)\d+(?:[.,]\d+)?(?![\w-]|[.,]\d)")
 
 
 def results_of(trace: Trace, segment: Segment) -> list[CallRecord]:
@@ -59,14 +64,10 @@ def check_answer(trace: Trace, segment: Segment) -> Iterator[Finding]:
         if not contains_any(plain, options):
             reason = f"a question of the user stays open: none of {' | '.join(options)}"
             yield Finding("unanswered_question", LAYER, "final", " | ".join(options), short(answer), reason)
-    own = [record for record in results if _belongs(record, segment)]
+    # An error is admitted once, not ever after.
+    own = [record for record in results if segment.owns(record)]
     yield from _failures(trace, segment, plain, own)
     yield from _recovery(trace, segment, answer, own)
-
-
-def _belongs(record: CallRecord, segment: Segment) -> bool:
-    """Whether a result came after the segment's user message: an error is admitted once, not ever after."""
-    return record.turn >= segment.turns[0].index or (segment.index == 0 and record.turn < 0)
 
 
 def _no_answer(segment: Segment) -> Iterator[Finding]:
@@ -98,7 +99,8 @@ def _claims(trace: Trace, segment: Segment, answer: str, results: Sequence[CallR
     for name, claim in trace.suite.rules.get("claims", {}).items():
         patterns = claim["patterns"].get(trace.lang, ())
         licence = claim.get("licensed_by")
-        if name not in named and (licence is None or succeeded & set(licence)):
+        # What a tool has made true may be said, even where the call was a mistake: that has its own code.
+        if succeeded & set(licence or ()) or (licence is None and name not in named):
             continue
         sentence = asserted(answer, patterns, trace.lang)
         if sentence is not None:
@@ -134,24 +136,40 @@ def _recovery(
 
 
 def _invented(trace: Trace, segment: Segment, answer: str, results: Sequence[CallRecord]) -> Iterator[str]:
-    """Yield identifiers and numbers of two and more digits that nobody gave."""
+    """Yield identifiers, dates, times, and numbers of two and more digits that nobody gave."""
     said = [*trace.case.user_texts[: _user_messages(trace) + segment.index], str(dict(trace.case.context))]
     said += [record.result.content for record in results if record.result]
     said += [f"{record.arguments}" for record in trace.frozen]
-    sources = normalize("\n".join(said))
-    seen = set()
-    for found in _CODE_LIKE.finditer(normalize(answer)):
-        if not contains(sources, found.group(0)) and found.group(0) not in seen:
-            seen.add(found.group(0))
-            yield found.group(0)
+    # Limits and examples that the prompt and the tools name are given as well.
+    said += [trace.suite.prompt(trace.lang, trace.condition.prompt)]
+    said += [f"{dict(tool.parameters)}" for tool in trace.offered.values()]
+    sources, stated = normalize("\n".join(said)), normalize(answer)
+    found = [code for code in _CODE_LIKE.findall(stated) if not contains(sources, code)]
+    stated = _IDIOMS.sub(" ", _CODE_LIKE.sub(" ", stated))
+    found += _invented_moments(stated, sources)
     known = _numbers(sources) | _numbers(_grouped(sources))
-    for found in _NUMBER.finditer(_grouped(_CODE_LIKE.sub(" ", normalize(answer)))):
-        spelled = found.group(0)
-        readings = _numbers(spelled) | _numbers(spelled.replace(",", ""))
+    for match in _NUMBER.finditer(_grouped(without_moments(stated))):
+        spelled = match.group(0)
         small = spelled.isdigit() and int(spelled) < 10
-        if not small and spelled not in seen and not any(_given(one, spelled, known) for one in readings):
-            seen.add(spelled)
-            yield spelled
+        if not small and not _number_given(spelled, known) and not _moment_given(spelled, sources):
+            found.append(spelled)
+    yield from dict.fromkeys(found)
+
+
+def _invented_moments(stated: str, sources: str) -> Iterator[str]:
+    days, hours = readings(sources), times(sources)
+    for date in find_dates(stated):
+        if not date.agrees(days) and not contains(sources, date.spelled):
+            yield date.spelled
+    yield from (spelled for spelled, minutes in find_times(stated) if minutes not in hours)
+
+
+def _moment_given(spelled: str, sources: str) -> bool:
+    """Whether a number is a date (24.12) or a time (15.30) that was given."""
+    return bool(
+        readings(spelled) & {(day, month, None) for day, month, _ in readings(sources)}
+        or times(spelled.replace(".", ":")) & times(sources)
+    )
 
 
 def _grouped(text: str) -> str:
@@ -161,6 +179,13 @@ def _grouped(text: str) -> str:
 
 def _numbers(text: str) -> set[float]:
     return {float(found.replace(",", ".")) for found in re.findall(r"\d+(?:[.,]\d+)?", text)}
+
+
+def _number_given(spelled: str, known: set[float]) -> bool:
+    """Whether a number was given, a comma being read as the decimal one and as one between thousands."""
+    return any(
+        _given(one, text, known) for text in (spelled, spelled.replace(",", "")) for one in _numbers(text)
+    )
 
 
 def _given(value: float, spelled: str, known: set[float]) -> bool:

@@ -19,7 +19,8 @@ STRUCTURE = frozenset({"unexpected_property", "empty_value", "null_value", "dupl
 def check_arguments(segment: Segment) -> Iterator[Finding]:
     """Report every fault of every call's argument text and object, one code per kind."""
     for made in segment.calls:
-        if not made.repeat:
+        # What a repeated call says has been judged; how its reply ended has not.
+        if not made.repeat or _cut_off(made):
             yield from argument_findings(made)
 
 
@@ -30,6 +31,10 @@ def argument_findings(made: MadeCall) -> Iterator[Finding]:
     if call.error is not None:
         detail = call.error_detail or call.error
         yield Finding(call.error, "syntax", path, "one strict JSON object", short(call.raw_arguments), detail)
+        return
+    if _cut_off(made):
+        detail = "the reply ran into the token limit, so the call may not be whole"
+        yield Finding("truncated", "syntax", path, "a finished reply", short(call.raw_arguments), detail)
         return
     if made.tool is None:
         return
@@ -44,9 +49,13 @@ def argument_findings(made: MadeCall) -> Iterator[Finding]:
 
 def tier(made: MadeCall) -> TierResult:
     """Return the validity tier of a call. Truncated calls are invalid whatever their text says."""
-    if made.call.error == "truncated" or made.record.rejection == "TRUNCATED":
+    if _cut_off(made):
         return TierResult("invalid")
     return tier_of(made.tool, made.call.raw_arguments, made.call.arguments)
+
+
+def _cut_off(made: MadeCall) -> bool:
+    return made.call.error == "truncated" or made.record.rejection == "TRUNCATED"
 
 
 def check_values(segment: Segment, matching: Matching) -> Iterator[Finding]:

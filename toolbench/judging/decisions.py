@@ -21,10 +21,20 @@ def called(decision: ModelDecision | None) -> bool:
 
 
 def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
-    """Judge the first decision of a segment against the kinds that are right there."""
-    decision, expect = segment.first, segment.expect
-    if decision is None:
+    """Judge the first decision of a segment against the kinds that are right there, and how it goes on."""
+    if segment.first is None:
         return
+    yield from _first(trace, segment, segment.first)
+    for turn in segment.turns[1:]:
+        at = f"turns[{turn.index}]"
+        if not trace.control and "leaked_tool_call" in turn.decision.warnings:
+            yield _leaked(turn.decision, at, "a call or an answer")
+        elif not trace.control and segment.expect.call_allowed and _asks_and_calls(turn.decision):
+            yield _asked_and_called(turn.decision, at, "a call or an answer")
+
+
+def _first(trace: Trace, segment: Segment, decision: ModelDecision) -> Iterator[Finding]:
+    expect = segment.expect
     at = f"turns[{segment.turns[0].index}]"
     wanted = " or ".join(expect.kinds)
     if called(decision):
@@ -35,15 +45,8 @@ def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
             )
         elif not expect.call_allowed:
             yield from _unwanted(trace, segment, at, wanted)
-        elif any(sentence.endswith("?") for sentence in sentences(decision.text)):
-            yield Finding(
-                "text_and_call",
-                LAYER,
-                at,
-                wanted,
-                short(decision.text),
-                "the model asked the user and called anyway",
-            )
+        elif _asks_and_calls(decision):
+            yield _asked_and_called(decision, at, wanted)
         return
     if decision.kind == "refusal":
         if "refusal" not in expect.kinds and not trace.control:
@@ -64,6 +67,20 @@ def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
     yield from _text(trace, segment, decision, at, wanted)
 
 
+def _asks_and_calls(decision: ModelDecision) -> bool:
+    return called(decision) and any(sentence.endswith("?") for sentence in sentences(decision.text))
+
+
+def _asked_and_called(decision: ModelDecision, at: str, wanted: str) -> Finding:
+    reason = "the model asked the user and called anyway"
+    return Finding("text_and_call", LAYER, at, wanted, short(decision.text), reason)
+
+
+def _leaked(decision: ModelDecision, at: str, wanted: str) -> Finding:
+    reason = "a call was written into the text instead of made"
+    return Finding("leaked_tool_call", LAYER, at, wanted, short(decision.text), reason)
+
+
 def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[Finding]:
     for made in segment.calls:
         if made.repeat:
@@ -77,14 +94,7 @@ def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[
 def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, wanted: str) -> Iterator[Finding]:
     expect, lang = segment.expect, trace.lang
     if "leaked_tool_call" in decision.warnings and not trace.control:
-        yield Finding(
-            "leaked_tool_call",
-            LAYER,
-            at,
-            wanted,
-            short(decision.text),
-            "a call was written into the text instead of made",
-        )
+        yield _leaked(decision, at, wanted)
         return
     if trace.control:
         return

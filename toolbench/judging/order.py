@@ -131,14 +131,20 @@ def _after_error(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iter
         result = record.result
         if result is None or not result.is_error or result.code is None:
             continue
-        if made.call.name in rules.get("stop_after_error", {}).get(result.code, ()) and not _is_copy(
-            record, made
-        ):
+        stopped = {*rules.get("stop_after_error", {}).get(result.code, ()), *_barred(trace, made, record)}
+        if made.call.name in stopped and not _is_copy(record, made):
             reason = f"after {result.code} from {record.tool}, {made.call.name} must not be called"
             yield Finding(
                 "wrong_branch_after_error", LAYER, made.path, "no such call", made.call.name, reason
             )
             return
+
+
+def _barred(trace: Trace, made: MadeCall, record: CallRecord) -> Sequence[str]:
+    """Return what the case itself forbids after an error; a rejected call may be made again, put right."""
+    segment = trace.segments[made.segment]
+    recovery = segment.expect.recovery
+    return recovery.forbidden_tools if recovery and record.rejection is None and segment.owns(record) else ()
 
 
 def _is_copy(record: CallRecord, made: MadeCall) -> bool:

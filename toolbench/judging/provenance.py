@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import ToolSpec
 from toolbench.judging.matching import Matching
-from toolbench.judging.normalizers import equal, number
+from toolbench.judging.normalizers import equal, normalized, number
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
 
@@ -37,7 +37,9 @@ def check_provenance(trace: Trace, segment: Segment, matching: Matching) -> Iter
             gold = match.expected if match else None
             if gold and any(equal(leaf, good) for good in _gold_leaves(gold.arguments, gold.accept, name)):
                 continue
-            if origin(made.tool, name, leaf, sources) is None:
+            # A declared normaliser takes off what is only a way of writing: "г. Казань" is said with "Казань".
+            forms = (leaf, normalized(made.tool, name, leaf))
+            if all(origin(made.tool, name, form, sources) is None for form in forms):
                 where = f"{made.path}.arguments{path}"
                 reason = f"{short(leaf)} occurs in nothing the model was given"
                 yield Finding(

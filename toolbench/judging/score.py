@@ -229,7 +229,9 @@ def _counts(
         "calls": len(calls),
         "calls_right": sum(verdict.role == "expected" for verdict in calls),
         "calls_wrong": sum(verdict.role == "extra" for verdict in calls),
-        "calls_missing": 0 if control else sum(len(m.missing) for _, m in pairs),
+        "calls_missing": 0
+        if control
+        else sum(len(m.missing) for s, m in pairs if s.expect.call_required or s.calls),
         "calls_raw_valid": sum(verdict.tier.tier == "raw_valid" for verdict in calls),
         "calls_repairable": sum(verdict.tier.tier == "repairable" for verdict in calls),
         "calls_invalid": sum(verdict.tier.tier == "invalid" for verdict in calls),

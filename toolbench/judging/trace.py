@@ -90,6 +90,10 @@ class Segment:
         last = self.turns[-1].decision if self.turns else None
         return last.text if last is not None and last.kind == "text" else None
 
+    def owns(self, record: CallRecord) -> bool:
+        """Whether a result came after the segment's user message (the frozen ones belong to the first)."""
+        return record.turn >= self.turns[0].index or (self.index == 0 and record.turn < 0)
+
 
 @dataclass(frozen=True)
 class Trace:

@@ -23,7 +23,7 @@ def cautions(scored: ScoredRun) -> list[str]:
 def small_sample(attempts: pd.DataFrame) -> list[str]:
     """Return a line for every suite, language and condition with under 20 cases or 3 repetitions."""
     lines = []
-    for (suite, lang, condition), group in attempts.groupby(["suite", "lang", "condition"], sort=False):
+    for (suite, lang, condition), group in attempts.groupby(["suite", "lang", "condition"], sort=True):
         players = group.groupby(["provider", "model", "protocol"])
         cases = int(players["case_id"].nunique().max())
         repetitions = int(group.groupby([*GROUP, "case_id"]).size().max())

@@ -74,5 +74,6 @@ def _dominators(rows: pd.DataFrame, index: int) -> tuple[str, ...]:
     gain = rivals[objectives].to_numpy(dtype=float) - row[objectives].to_numpy(dtype=float)
     gain *= np.array(list(OBJECTIVES.values()))
     better = (gain >= 0).all(axis=1) & (gain > 0).any(axis=1)
-    names = rivals[["provider", "model", "protocol"]].agg("/".join, axis=1)
-    return tuple(names[better]) if bool(_candidates(rows).iloc[index]) else ()
+    names = rivals[["provider", "model", "protocol"]].itertuples(index=False, name=None)
+    found = tuple("/".join(name) for name, ahead in zip(names, better, strict=True) if ahead)
+    return found if bool(_candidates(rows).iloc[index]) else ()

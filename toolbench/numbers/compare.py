@@ -26,7 +26,7 @@ from toolbench.numbers.paired import (
     p_value,
 )
 from toolbench.numbers.rows import GROUP
-from toolbench.numbers.sides import Side, common_cases, pair_groups
+from toolbench.numbers.sides import Side, common_cases, lonely_groups, pair_groups
 from toolbench.numbers.tables import groups
 
 MEANS: tuple[Rate, ...] = tuple(
@@ -83,7 +83,7 @@ class Comparison:
         ``neither``; a side has a case when more than half of its scored repetitions pass), ``codes`` and
         ``reasons`` of the side that fails (of the right one when both do).
     unpaired, warnings
-        Lines on cases left out, and on too few cases or repetitions.
+        Lines on groups and cases left out, and on too few cases or repetitions.
     """
 
     left: str
@@ -140,7 +140,7 @@ def compare(
     shared, pairs = pair_groups(left, right, factors)
     rows: list[dict[str, Any]] = []
     cases: list[pd.DataFrame] = []
-    unpaired: list[str] = []
+    unpaired = lonely_groups(left, right, shared)
     for key, keys in pairs.items():
         named = dict(zip(shared, key, strict=True))
         ours, theirs = (_judged(side.attempts, k) for side, k in zip((left, right), keys, strict=True))

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.suite import Suite
+from toolbench.errors import LogError
 from toolbench.judging.score import score
 from toolbench.numbers import cache as parquet
 from toolbench.numbers.rows import (
@@ -137,10 +138,16 @@ def load_run(run: str | Path) -> ScoredRun:
 
     attempts, calls, findings = _Table(ATTEMPT), _Table(CALL), _Table(FINDING)
     for attempt in log.attempts:
+        try:
+            of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
+            price = prices[attempt.provider, attempt.model, attempt.protocol]
+        except KeyError as fault:
+            raise LogError(
+                f"{log.path}: the attempt {'/'.join(attempt.key)} is not of this run (its header has no "
+                f"{fault}); take the lines of another run out"
+            ) from None
         verdict = score(attempt, suites[attempt.suite], conditions[attempt.condition])
-        of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
         who = identity(attempt, of_case["case_class"])
-        price = prices[attempt.provider, attempt.model, attempt.protocol]
         attempts.add({**who, **of_case, **attempt_row(attempt, verdict, price)})
         if verdict is not None:
             for row in call_rows(verdict):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
@@ -34,6 +35,7 @@ FIGURE = [
     "worst",
     "best",
 ]
+Columns = dict[str, NDArray[Any]]
 TYPES = {name: "float64" for name in FIGURE if name not in ("metric", "unit")}
 
 
@@ -127,62 +129,69 @@ class _Groups:
     """A frame cut into groups, with everything the figures of one group are made of."""
 
     def __init__(self, made: pd.DataFrame, keys: list[str]) -> None:
-        self._made = made
-        self._scored = made[made["scored"]]
         # Of a control only the calls count that were made although none was possible: see TOTALS.
-        judged = self._scored[self._scored["judged"]]
+        judged = made[made["scored"] & made["judged"]]
         columns = [name for rate in RATES for name in (rate.numerator, rate.denominator)]
         self._cases = PerCase(judged, keys, columns)
         self._spend = PerCase(made, keys, ["cost", "completed"])
         self._repeats = Repeats(judged, keys)
-        self.rows = positions(made, keys)
-        self._scored_rows = positions(self._scored, keys)
+        self._columns = {name: made[name].to_numpy() for name in _NEEDED}
         self._nothing = np.array([], dtype=np.intp)
+        self.rows = positions(made, keys)
 
     def figures(self, key: Key, planned: int | None) -> Iterator[dict[str, Any]]:
-        group = self._made.iloc[self.rows.get(key, self._nothing)]
-        scored = self._scored.iloc[self._scored_rows.get(key, self._nothing)]
-        counted = {
-            "attempted": len(group),
-            **{name: int((group["status"] == status).sum()) for name, status in STATUSES.items()},
-            "scored": len(scored),
-        }
-        for name, count in counted.items():
-            yield figure(name, count, count, unit="attempts")
-        failed = counted["transport_errors"]
-        share = ratio(failed, len(group))
-        yield figure("transport_error_share", share, failed, len(group), unit="attempts made")
-        if planned is not None:
-            yield figure("planned", planned, planned, unit="attempts")
-            yield figure("coverage", ratio(len(group), planned), len(group), planned, unit="planned attempts")
-        unscored = group[~group["scored"] & group["judged"]]
+        rows = self.rows.get(key, self._nothing)
+        group = {name: values[rows] for name, values in self._columns.items()}
+        is_scored = group["scored"]
+        scored = {name: values[is_scored] for name, values in group.items()}
+        yield from _sizes(group, len(rows), planned)
+        unscored = {name: values[~is_scored & group["judged"]] for name, values in group.items()}
         for rate, row in zip(RATES, self._cases.rates(key, RATES), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
         for total in TOTALS:
-            value = int(scored[total.column].sum()) if len(scored) else None
+            value = int(scored[total.column].sum()) if is_scored.any() else None
             yield figure(total.name, value, value, unit=total.unit)
         yield from self._repeats.figures(key)
         for quantile in QUANTILES:
             yield _quantile(quantile, scored)
         yield from self._spending(key, group)
 
-    def _spending(self, key: Key, group: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    def _spending(self, key: Key, group: Columns) -> Iterator[dict[str, Any]]:
         """Sums over all attempts: what a failed attempt used up was spent as well."""
         for total in SPENT:
-            amounts = group[total.column].to_numpy(dtype=float)
+            amounts = group[total.column]
             value = float(amounts.sum()) if len(amounts) and not np.isnan(amounts).any() else None
             yield figure(total.name, value, None, len(amounts), unit=total.unit)
-        known = bool(group["cost"].notna().all())
         spent, completed = self._spend.of(key, ["cost", "completed"]).T
-        unit = f"{_currency(group)} a completed attempt"
-        if not known or not completed.sum():
+        currencies = {name for name in group["currency"] if isinstance(name, str)}
+        unit = f"{currencies.pop() if len(currencies) == 1 else 'currency'} a completed attempt"
+        if np.isnan(group["cost"]).any() or not completed.sum():
             yield figure("cost_per_completed", None, None, int(completed.sum()), unit=unit)
             return
         value, ends = float(spent.sum() / completed.sum()), mean_interval(spent, completed)
         yield figure("cost_per_completed", value, float(spent.sum()), int(completed.sum()), *ends, unit=unit)
 
 
-def _bounds(rate: Rate, row: dict[str, Any], unscored: pd.DataFrame) -> dict[str, Any]:
+_NEEDED = [
+    *("scored", "judged", "status", "case_id", "currency"),
+    *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
+    *dict.fromkeys(rate.due for rate in RATES if rate.due not in (None, "judged")),
+]
+
+
+def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str, Any]]:
+    """How many attempts there are, and why some have no score."""
+    counts = {name: int((group["status"] == status).sum()) for name, status in STATUSES.items()}
+    for name, count in {"attempted": made, **counts, "scored": int(group["scored"].sum())}.items():
+        yield figure(name, count, count, unit="attempts")
+    failed = counts["transport_errors"]
+    yield figure("transport_error_share", ratio(failed, made), failed, made, unit="attempts made")
+    if planned is not None:
+        yield figure("planned", planned, planned, unit="attempts")
+        yield figure("coverage", ratio(made, planned), made, planned, unit="planned attempts")
+
+
+def _bounds(rate: Rate, row: dict[str, Any], unscored: Columns) -> dict[str, Any]:
     """Return the figure if every attempt without a score had failed, and if every one had passed."""
     if rate.due is None:
         return {}
@@ -192,17 +201,11 @@ def _bounds(rate: Rate, row: dict[str, Any], unscored: pd.DataFrame) -> dict[str
     return {"not_scored": extra, "worst": worst, "best": best}
 
 
-def _quantile(quantile: Quantile, scored: pd.DataFrame) -> dict[str, Any]:
-    values = scored[quantile.column].to_numpy(dtype=float)
-    known = ~np.isnan(values)
+def _quantile(quantile: Quantile, scored: Columns) -> dict[str, Any]:
+    known = ~np.isnan(scored[quantile.column])
     if not known.any():
         return figure(quantile.name, None, None, 0, unit=quantile.unit)
-    cases = scored["case_id"].to_numpy(dtype=str)[known]
-    ends = quantile_interval(values[known], cases, quantile.share)
-    at = float(np.quantile(values[known], quantile.share))
+    values = scored[quantile.column][known]
+    ends = quantile_interval(values, scored["case_id"][known].astype(str), quantile.share)
+    at = float(np.quantile(values, quantile.share))
     return figure(quantile.name, at, None, int(known.sum()), *ends, unit=quantile.unit)
-
-
-def _currency(group: pd.DataFrame) -> str:
-    found = group["currency"].dropna().unique()
-    return str(found[0]) if len(found) == 1 else "currency"

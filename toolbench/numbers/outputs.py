@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.suite import Suite
 from toolbench.numbers.breakdowns import breakdowns
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.definitions import RATES
@@ -47,56 +48,57 @@ def report_json(scored: ScoredRun) -> dict[str, JSON]:
     """
     header, suites = scored.log.header, scored.log.header.load_suites()
     hashes = {name: suite.hashes for name, suite in suites.items()}
-    results: dict[Key, dict[str, JSON]] = {
-        key: {
-            **dict(zip(GROUP, key, strict=True)),
-            "signature": str(signature(header, dict(zip(GROUP, key, strict=True)), suites)),
-            **{name: int(_single(group, name)) for name in COUNTED},
-            "metrics": _figures(group[~group["metric"].isin(COUNTED)]),
-            "failures": {},
-            "breakdowns": {},
-        }
-        for key, group in groups(metrics(scored.attempts, (), scored.planned), GROUP)
+    prompts = {
+        f"{suite}.{name}": value
+        for suite, parts in hashes.items()
+        for name, value in parts.items()
+        if name.startswith("prompt.")
     }
-    for name, column, frame in breakdowns(scored):
-        for key, group in groups(frame, GROUP):
-            results[key]["breakdowns"][name] = {
-                str(value): _figures(part[_worth_showing(part)])
-                for value, part in group.groupby(column, sort=True)
-            }
-    for key, group in groups(scored.findings, GROUP):
-        attempts = group.drop_duplicates(["case_id", "repetition", "code"])
-        results[key]["failures"] = {
-            str(code): int(n) for code, n in attempts["code"].value_counts().sort_index().items()
-        }
     report = {
         "format": FORMAT,
         "run_id": header.run_id,
         "started_at": header.started_at,
         "contract_hash": _one({suite: parts["contract"] for suite, parts in hashes.items()}),
-        "prompt_version": _one(
-            {
-                f"{suite}.{name}": value
-                for suite, parts in hashes.items()
-                for name, value in parts.items()
-                if name.startswith("prompt.")
-            }
-        ),
+        "prompt_version": _one(prompts),
         "cases_version": _one({suite: parts["cases"] for suite, parts in hashes.items()}),
         "signature": str(signature(header, suites=suites)),
         "hashes": dict(header.hashes),
         "versions": dict(header.versions),
         "git_commit": header.git_commit,
         "labels": dict(header.labels),
+        "prices": [dict(player) for player in header.players],
         "gates": gates_json(scored),
         "planned": len(scored.planned),
         "made": len(scored.attempts),
         "warnings": cautions(scored),
         "problems": [f"line {problem.line}: {problem.reason}" for problem in scored.problems],
-        "results": list(results.values()),
+        "results": _results(scored, suites),
     }
     stable: dict[str, JSON] = _stable(report)
     return stable
+
+
+def _results(scored: ScoredRun, suites: Mapping[str, Suite]) -> list[JSON]:
+    results: dict[Key, dict[str, JSON]] = {}
+    for row in records(metrics(scored.attempts, (), scored.planned)):
+        named = {name: row[name] for name in GROUP}
+        key = tuple(named.values())
+        if key not in results:
+            line = str(signature(scored.log.header, named, suites))
+            results[key] = {**named, "signature": line, "metrics": {}, "failures": {}, "breakdowns": {}}
+        if row["metric"] in COUNTED:
+            results[key][row["metric"]] = int(row["value"])
+        else:
+            results[key]["metrics"][row["metric"]] = _figure(row)
+    for name, column, frame in breakdowns(scored):
+        for row in records(frame[_worth_showing(frame)]):
+            parts = results[tuple(row[name] for name in GROUP)]["breakdowns"].setdefault(name, {})
+            parts.setdefault(str(row[column]), {})[row["metric"]] = _figure(row)
+    for key, group in groups(scored.findings, GROUP):
+        attempts = group.drop_duplicates(["case_id", "repetition", "code"])
+        numbers = attempts["code"].value_counts().sort_index()
+        results[key]["failures"] = {str(code): int(number) for code, number in numbers.items()}
+    return list(results.values())
 
 
 def report_text(scored: ScoredRun) -> str:
@@ -139,21 +141,18 @@ def _error_rows(scored: ScoredRun) -> Iterator[Mapping[str, object]]:
         yield from records(kept.astype(object).where(kept.notna(), None))
 
 
-def _worth_showing(part: pd.DataFrame) -> pd.Series[bool]:
+def _worth_showing(frame: pd.DataFrame) -> pd.Series[bool]:
     """Of a breakdown: sizes, rates with a denominator, and the pass rate whether it has one or not."""
-    rates = part["metric"].isin([rate.name for rate in RATES]) & (part["denominator"] > 0)
-    return rates | part["metric"].isin(["pass_rate", "attempted", "scored", "coverage"])
+    rates = frame["metric"].isin([rate.name for rate in RATES]) & (frame["denominator"] > 0)
+    return rates | frame["metric"].isin(["pass_rate", "attempted", "scored", "coverage"])
 
 
-def _figures(group: pd.DataFrame) -> dict[str, JSON]:
-    figures: dict[str, JSON] = {}
-    for row in records(group):
-        figures[row["metric"]] = {
-            **{name: row[name] for name in FIGURE},
-            "unit": row["unit"],
-            **{name: row[name] for name in EXTRA if pd.notna(row[name])},
-        }
-    return figures
+def _figure(row: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {
+        **{name: row[name] for name in FIGURE},
+        "unit": row["unit"],
+        **{name: row[name] for name in EXTRA if pd.notna(row[name])},
+    }
 
 
 def _stable(value: JSON) -> JSON:
@@ -168,10 +167,6 @@ def _stable(value: JSON) -> JSON:
         return None
     number = round(float(f"{value:.{DIGITS}g}"), 12)
     return int(number) if number.is_integer() else number
-
-
-def _single(group: pd.DataFrame, metric: str) -> float:
-    return float(group.loc[group["metric"] == metric, "value"].iloc[0])
 
 
 def _one(hashes: Mapping[str, str]) -> str:

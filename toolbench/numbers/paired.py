@@ -59,8 +59,9 @@ class Pairs:
     @property
     def differing(self) -> NDArray[np.bool_]:
         """Which cases are not the same on both sides."""
-        found: NDArray[np.bool_] = self.above_left != self.above_right
-        return found | (self.below_left != self.below_right)
+        above: NDArray[np.bool_] = self.above_left != self.above_right
+        below: NDArray[np.bool_] = self.below_left != self.below_right
+        return np.logical_or(above, below)
 
     @property
     def residuals(self) -> tuple[Vector, Vector]:

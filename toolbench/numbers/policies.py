@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from toolbench.domain.files import read_json
 from toolbench.errors import InputError
 
 FACTS = ("write_due", "nested_due", "call_due")
@@ -83,6 +85,23 @@ class Policy:
     def players(self) -> tuple[str, ...]:
         """Everybody the policy may ask."""
         return tuple(dict.fromkeys([use for _, use in (*self.routes, *self.takeovers)]))
+
+
+def load_policies(path: Path) -> tuple[Policy, ...]:
+    """Read ``{"policies": [...]}``, each as :meth:`Policy.from_json` takes it.
+
+    Raises
+    ------
+    InputError
+        With the file and the policy that is wrong.
+    """
+    data = read_json(path, error=InputError)
+    if not isinstance(data, dict) or not data.get("policies") or not isinstance(data["policies"], list):
+        raise InputError(f"{path}: a list named policies is needed")
+    try:
+        return tuple(Policy.from_json(entry) for entry in data["policies"])
+    except InputError as fault:
+        raise InputError(f"{path}: {fault}") from None
 
 
 def examples(cheap: str, strong: str) -> tuple[Policy, ...]:

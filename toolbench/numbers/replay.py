@@ -78,7 +78,16 @@ def replay_table(scored: ScoredRun, policies: Sequence[Policy], seed: int = 0) -
         ``delta``, ``delta_low``, ``delta_high``, ``p_holm`` (over the whole table), ``cases``. Metrics are
         those of :data:`TOLD`, and ``mean_latency_ms``, ``mean_cost``, ``asked``, ``handed_over``,
         ``players`` as means per attempt. Differences are over the cases that both were simulated on.
+
+    Raises
+    ------
+    InputError
+        As :func:`replay` does, and when two policies have one name.
     """
+    names = [policy.name for policy in policies]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"policies: the name {name!r} occurs twice")
     frames = [(policy.name, replay(scored, policy)) for policy in policies]
     rows = [{**row, "policy": name} for name, frame in frames for row in _told(frame)]
     deltas = [

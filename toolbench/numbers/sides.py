@@ -115,6 +115,14 @@ def pair_groups(
     return shared, pairs
 
 
+def lonely_groups(left: Side, right: Side, shared: Sequence[str]) -> list[str]:
+    """Return a line for every group that faces none on the other side."""
+    ours, theirs = _shared_keys(left, shared), _shared_keys(right, shared)
+    return [f"{'/'.join(key)}: only the left side has this group" for key in ours if key not in theirs] + [
+        f"{'/'.join(key)}: only the right side has this group" for key in theirs if key not in ours
+    ]
+
+
 def common_cases(left: pd.DataFrame, right: pd.DataFrame) -> tuple[pd.Index, list[str]]:
     """Return the cases that are scored on both sides and are the same there, and lines about the others."""
     ours = left.drop_duplicates("case_id").set_index("case_id")["case_hash"]
