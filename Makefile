@@ -9,7 +9,7 @@ $(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local,dev,oracles]'
 	@touch $@
 
 # The main job on two real local models: run, score, report.

@@ -18,7 +18,7 @@ from toolbench.numbers.definitions import QUANTILES, RATES, TOTALS
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.gates import default_gates, evaluate, load_gates
 from toolbench.numbers.metrics import metrics
-from toolbench.running.runner import make_header
+from toolbench.running.header import make_header
 
 STRONG = {"model": ["strong"], "lang": ["en"], "condition": ["auto"]}
 

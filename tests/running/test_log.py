@@ -13,7 +13,7 @@ from toolbench.domain.config import Config
 from toolbench.domain.record import Attempt
 from toolbench.errors import LogError
 from toolbench.running.log import LOG_NAME, LogWriter, RunLog
-from toolbench.running.runner import make_header
+from toolbench.running.header import make_header
 
 CASE = make_case(user="Hello!", expect={"kind": "text"})
 

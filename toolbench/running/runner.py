@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
 from toolbench.adapters.profiles import dialect_of
-from toolbench.domain.canonical import JSON, canonical_json, sha256
+from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
-from toolbench.domain.files import read_json
 from toolbench.domain.record import Attempt, Planned, RunHeader
 from toolbench.domain.suite import Suite
-from toolbench.errors import ConfigError, LogError, ToolbenchError
+from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
-from toolbench.running.environment import git_commit, now, versions
+from toolbench.running.header import differences, make_header
 from toolbench.running.log import LOG_NAME, BadLine, LogWriter, RunLog
 from toolbench.running.play import AttemptBudgetReached, Send, play
 from toolbench.running.redaction import extra_headers, key_of, redactor_for
@@ -69,48 +68,6 @@ class RunSummary:
     def complete(self) -> bool:
         """Whether every planned attempt has a usable record."""
         return self.made + self.skipped == self.total and not self.transport_errors
-
-
-def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHeader:
-    """Fix everything a run depends on, before the first request.
-
-    Raises
-    ------
-    ConfigError
-        When the gates file cannot be read, a condition names an unknown prompt or description variant, or
-        nothing is left to run.
-    """
-    chosen = [suite.keep(case for case in suite.cases if config.cases(case)) for suite in suites]
-    for suite in chosen:
-        for condition in config.conditions:
-            suite.overlay(condition.descriptions)
-            for lang in suite.langs:
-                suite.prompt(lang, condition.prompt)
-    gates = read_json(config.root / config.gates, "gates", ConfigError) if config.gates else None
-    snapshot = config.snapshot()
-    header = RunHeader(
-        run_id=run_id,
-        started_at=now(),
-        config=snapshot,
-        conditions=[asdict(condition) for condition in config.conditions],
-        players=[
-            {"provider": p.provider, "model": p.model, "protocol": p.protocol, "price": p.price}
-            for p in config.players
-        ],
-        suites=[suite.snapshot() for suite in chosen],
-        hashes={
-            "config": config.hash,
-            "suites": {suite.name: dict(suite.hashes) for suite in chosen},
-            "gates": sha256(gates) if gates is not None else None,
-        },
-        versions=versions(),
-        git_commit=git_commit(config.root),
-        gates=gates,
-        labels=dict(config.labels),
-    )
-    if not any(True for _ in header.plan()):
-        raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
-    return header
 
 
 async def run_matrix(
@@ -358,7 +315,7 @@ def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHe
         When configuration, suites or gates are no longer those the run started with.
     """
     log = RunLog.open(output)
-    changed = _differences(log.header.hashes, fresh.hashes)
+    changed = differences(log.header.hashes, fresh.hashes)
     if changed:
         raise LogError(
             f"{output}: cannot be resumed, since the run started these changed: {', '.join(changed)}; "
@@ -367,17 +324,6 @@ def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHe
     if not retry_errors:
         return log.header, log.keys
     return log.header, {a.key for a in log.attempts if a.status != "transport_error"}
-
-
-def _differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = "") -> list[str]:
-    found: list[str] = []
-    for name in sorted({*old, *new}):
-        before, after = old.get(name), new.get(name)
-        if isinstance(before, dict) and isinstance(after, dict):
-            found += _differences(before, after, f"{path}{name}.")
-        elif before != after:
-            found.append(f"{path}{name}")
-    return found
 
 
 async def _beat() -> None:

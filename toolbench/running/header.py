@@ -1,0 +1,68 @@
+"""The run header: everything a run depends on, fixed before the first request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.config import Config
+from toolbench.domain.files import read_json
+from toolbench.domain.record import RunHeader
+from toolbench.domain.suite import Suite
+from toolbench.errors import ConfigError
+from toolbench.running.environment import git_commit, now, versions
+
+
+def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHeader:
+    """Fix everything a run depends on, before the first request.
+
+    Raises
+    ------
+    ConfigError
+        When the gates file cannot be read, a condition names an unknown prompt or description variant, or
+        nothing is left to run.
+    """
+    chosen = [suite.keep(case for case in suite.cases if config.cases(case)) for suite in suites]
+    for suite in chosen:
+        for condition in config.conditions:
+            suite.overlay(condition.descriptions)
+            for lang in suite.langs:
+                suite.prompt(lang, condition.prompt)
+    gates = read_json(config.root / config.gates, "gates", ConfigError) if config.gates else None
+    snapshot = config.snapshot()
+    header = RunHeader(
+        run_id=run_id,
+        started_at=now(),
+        config=snapshot,
+        conditions=[asdict(condition) for condition in config.conditions],
+        players=[
+            {"provider": p.provider, "model": p.model, "protocol": p.protocol, "price": p.price}
+            for p in config.players
+        ],
+        suites=[suite.snapshot() for suite in chosen],
+        hashes={
+            "config": config.hash,
+            "suites": {suite.name: dict(suite.hashes) for suite in chosen},
+            "gates": sha256(gates) if gates is not None else None,
+        },
+        versions=versions(),
+        git_commit=git_commit(config.root),
+        gates=gates,
+        labels=dict(config.labels),
+    )
+    if not any(True for _ in header.plan()):
+        raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
+    return header
+
+
+def differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = "") -> list[str]:
+    """Return the dotted names of the hashes that differ."""
+    found: list[str] = []
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict):
+            found += differences(before, after, f"{path}{name}.")
+        elif before != after:
+            found.append(f"{path}{name}")
+    return found
