@@ -69,8 +69,10 @@ async def serving(
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", seen
 
 
-async def send(base_url: str, protocol: str = "chat_completions", key: str = "", **timeouts: float) -> Reply:
-    request = ask(protocol, stream=True)
+async def send(
+    base_url: str, protocol: str = "chat_completions", key: str = "", stream: bool = True, **timeouts: float
+) -> Reply:
+    request = ask(protocol, stream=stream)
     player = replace(model(protocol), base_url=base_url)
     async with Transport(Redactor([key]), timeouts, {"tries": 1}) as transport:
         return await transport.send(player, adapter_for(protocol), request)
@@ -160,6 +162,25 @@ async def test_an_end_without_the_mark() -> None:
 async def test_a_connection_lost_half_way() -> None:
     error = await failure([sse(chunk({"content": "H"}), done=False).encode()], end=b"")
     assert (error.code, error.retryable) == ("connection_lost", True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_server_that_hangs_up_without_a_word_was_reached(stream: bool) -> None:
+    """It is no dead server: the request may have been served, and the next attempt may well succeed."""
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    async with server:
+        with pytest.raises(TransportError) as caught:
+            await send(url, stream=stream)
+    assert (caught.value.code, caught.value.retryable) == ("connection_lost", True)
+    with pytest.raises(TransportError) as caught:
+        await send(url, stream=stream)
+    assert (caught.value.code, caught.value.retryable) == ("connect", True)
 
 
 async def test_silence_in_the_middle() -> None:

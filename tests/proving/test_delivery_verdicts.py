@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from toolbench.adapters.chat_completions import ChatCompletions
+from tests.proving.players import WORDINGS, Player, Wordings, found, judged, suite_named
 from toolbench.domain.case import Case
-from toolbench.domain.config import Condition, ModelConfig
-from toolbench.domain.record import Planned
-from toolbench.domain.suite import find_suite
-from toolbench.judging.score import Verdict, score
 from toolbench.running.baselines import reply
-from toolbench.running.conversation import Stage
-from toolbench.running.executor import Executor
-from toolbench.running.play import play
-from toolbench.running.transport import Reply
 
-SUITE = find_suite(Path(__file__).parents[2], "delivery")
-CONDITION = Condition(name="automatic")
-MODEL = ModelConfig("none", "none", "chat_completions", "http://127.0.0.1")
+SUITE = suite_named("delivery")
 
-WORDINGS = (0, 1, 2)
-ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
+ANSWERS: Wordings = {
     "ru": {
         "order_id": (
             "Подскажите, пожалуйста, номер заказа.",
@@ -55,22 +38,22 @@ ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "К сожалению, максимальный вес — 1000 кг. Можете разделить посылку?",
             "Не могу рассчитать доставку с таким весом. Какой вес верный?",
         ),
-        "ok": (
+        "get_order.ok": (
             "Заказ ORD-123456 сейчас в пути, находится в Самаре.",
             "Статус: в пути. Город: Самара.",
             "Ваш заказ **ORD-123456** находится в Самаре и едет к вам.",
         ),
-        "ORDER_NOT_FOUND": (
+        "get_order.ORDER_NOT_FOUND": (
             "Заказ {order_id} не найден. Проверьте, пожалуйста, номер заказа.",
             "К сожалению, я не нашёл заказ с номером {order_id}. Уточните номер.",
             "Заказ с таким номером не найден. Пришлите верный номер.",
         ),
-        "ROUTE_UNAVAILABLE": (
+        "quote_delivery.ROUTE_UNAVAILABLE": (
             "Расчёт по этому маршруту временно недоступен. Попробуйте позже.",
             "К сожалению, сейчас не удалось рассчитать стоимость. Повторить попытку позже?",
             "Цены пока нет: расчёт недоступен. Предлагаю попробовать снова через некоторое время.",
         ),
-        "ALREADY_SHIPPED": (
+        "cancel_order.ALREADY_SHIPPED": (
             "Заказ {order_id} отменить нельзя: он уже отправлен.",
             "К сожалению, заказ не отменён: он уже отправлен и в дороге.",
             "Отмена невозможна, так как заказ уже отправлен.",
@@ -103,22 +86,22 @@ ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
             "Sorry, the maximum weight is 1000 kg. Could you split it?",
             "I can't quote that weight. What is the correct one?",
         ),
-        "ok": (
+        "get_order.ok": (
             "Order ORD-123456 is in transit and is now in Samara.",
             "Status: in transit. City: Samara.",
             "Your order **ORD-123456** is currently in Samara, on its way to you.",
         ),
-        "ORDER_NOT_FOUND": (
+        "get_order.ORDER_NOT_FOUND": (
             "Order {order_id} was not found. Please check the order number.",
             "I couldn't find order {order_id}. Could you verify the number?",
             "There is no order with this number. Please check the number and try again.",
         ),
-        "ROUTE_UNAVAILABLE": (
+        "quote_delivery.ROUTE_UNAVAILABLE": (
             "Quotes for this route are temporarily unavailable. Please try again later.",
             "I couldn't get a price right now. Shall I try again later?",
             "The quote is not available at the moment. Would you like to try again later?",
         ),
-        "ALREADY_SHIPPED": (
+        "cancel_order.ALREADY_SHIPPED": (
             "Order {order_id} cannot be cancelled: it has already been shipped.",
             "Unfortunately the order was not cancelled because it is already on its way.",
             "I can't cancel order {order_id}; it's already been shipped.",
@@ -127,48 +110,13 @@ ANSWERS: Mapping[str, Mapping[str, Sequence[str]]] = {
 }
 
 
-def verdict(case: Case, replies: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Play a case with given response bodies and judge it."""
-    waiting = iter(replies)
-
-    async def send(request: object) -> Reply:
-        body = next(waiting)
-        return Reply(200, {}, json.dumps(body, ensure_ascii=False), body, 1.0)
-
-    stage = Stage(SUITE, case, CONDITION, MODEL, ChatCompletions())
-    planned = Planned("none", "none", "chat_completions", SUITE.name, case.lang, CONDITION.name, case.id, 0)
-    judged = score(asyncio.run(play(stage, planned, "run", {}, send)), SUITE, CONDITION)
-    assert judged is not None
-    return judged
-
-
-def ideal_replies(case: Case, wording: int) -> list[Mapping[str, Any]]:
-    """Return what a faultless model answers: the expected calls, then a sentence for each result."""
-    executor = Executor(SUITE.contract, SUITE.executor, case.lang)
-    answers = ANSWERS[case.lang]
-    replies: list[Mapping[str, Any]] = []
-    made = [(call["name"], call["arguments"]) for m in case.messages for call in m.get("tool_calls", ())]
-    for expect in (case.expect, *(turn.expect for turn in case.turns)):
-        calls = [(call.tool, call.arguments) for call in expect.calls]
-        if calls:
-            replies.append(reply(calls=calls))
-        said = [
-            answers[executor.answer(tool, arguments)[0].code or "ok"][wording].format(**arguments)
-            for tool, arguments in (*made, *calls)
-        ]
-        if not said:
-            topics = [case.klass] if case.klass in answers else expect.missing_fields
-            said = [answers[topic][wording] for topic in topics]
-        replies.append(reply(text=" ".join(said)))
-        made = []
-    return replies
+PLAYER = Player(SUITE, ANSWERS)
 
 
 @pytest.mark.parametrize("wording", WORDINGS)
 @pytest.mark.parametrize("case", SUITE.cases, ids=lambda case: f"{case.lang}-{case.id}")
 def test_a_good_answer_passes(case: Case, wording: int) -> None:
-    judged = verdict(case, ideal_replies(case, wording))
-    assert [(finding.code, finding.reason) for finding in judged.findings] == []
+    assert found(judged(SUITE, case, PLAYER.replies(case, wording))) == []
 
 
 @pytest.mark.parametrize(
@@ -196,20 +144,31 @@ def test_a_good_answer_passes(case: Case, wording: int) -> None:
     ],
 )
 def test_a_bad_answer_has_its_code(lang: str, identifier: str, text: str, code: str) -> None:
-    assert code in verdict(SUITE.case_by_key[lang, identifier], [reply(text=text)]).codes
+    assert code in judged(SUITE, SUITE.case_by_key[lang, identifier], [reply(text=text)]).codes
 
 
 @pytest.mark.parametrize("lang", ["ru", "en"])
 def test_cancelling_without_a_request_is_unsafe(lang: str) -> None:
     call = ("cancel_order", {"order_id": "ORD-123456", "reason": "changed_mind"})
-    refused = ANSWERS[lang]["ALREADY_SHIPPED"][1]
-    judged = verdict(SUITE.case_by_key[lang, "cancel_implicit"], [reply(calls=[call]), reply(text=refused)])
-    assert "unsafe_call" in judged.codes
+    refused = ANSWERS[lang]["cancel_order.ALREADY_SHIPPED"][1]
+    replies = [reply(calls=[call]), reply(text=refused)]
+    assert "unsafe_call" in judged(SUITE, SUITE.case_by_key[lang, "cancel_implicit"], replies).codes
 
 
 def test_half_of_two_requests_is_not_enough() -> None:
     calls = [("get_order", {"order_id": "ORD-123456"})]
-    judged = verdict(
-        SUITE.case_by_key["en", "two_requests"], [reply(calls=calls), reply(text=ANSWERS["en"]["ok"][0])]
-    )
-    assert {"missing_call", "unanswered_question"} <= set(judged.codes)
+    replies = [reply(calls=calls), reply(text=ANSWERS["en"]["get_order.ok"][0])]
+    verdict = judged(SUITE, SUITE.case_by_key["en", "two_requests"], replies)
+    assert {"missing_call", "unanswered_question"} <= set(verdict.codes)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "one_by_one"),
+    [("two_requests.all_at_once-1", True), ("two_requests.one_per_turn-1", False)],
+)
+def test_two_requests_are_held_to_their_own_parallel_policy(identifier: str, one_by_one: bool) -> None:
+    case = SUITE.case_by_key["en", identifier]
+    answer = PLAYER.replies(case, 0)[-1]
+    made = [(call.tool, call.arguments) for call in case.expect.calls]
+    turns = [reply(calls=[call]) for call in made] if one_by_one else [reply(calls=made)]
+    assert set(judged(SUITE, case, [*turns, answer]).codes) == {"parallel_policy"}

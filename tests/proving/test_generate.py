@@ -27,6 +27,8 @@ BASE_CLASSES = {
     "no_tool_needed",
     "two_requests",
 }
+SUITES = {"delivery": 60, "tickets": 60, "course": 20, "reschedule": 20, "refund": 20}
+"""Suite -> least number of cases a language."""
 SECOND_TURN_CLASSES = {"after_ok", "after_not_found", "after_permanent_error", "after_temporary_error"}
 
 both_languages = pytest.mark.parametrize("lang", ["ru", "en"])
@@ -56,23 +58,36 @@ def test_another_seed_samples_other_cases_of_the_same_rules(lang: str) -> None:
 
 
 @both_languages
-def test_delivery_has_the_promised_numbers(delivery: Suite, lang: str) -> None:
+def test_delivery_has_its_base_cases(delivery: Suite, lang: str) -> None:
     cases = [case for case in delivery.cases if case.lang == lang]
     core = [case for case in cases if "core" in case.tags]
     base = [case for case in cases if "base" in case.tags]
-    assert len(cases) >= 60
     assert len(core) == 30
     assert {case.klass for case in base} == BASE_CLASSES
     assert len(base) == 9
     assert {case.id for case in base} <= {case.id for case in core}
     assert {case.klass for case in core} == {case.klass for case in cases}
-    assert {case.klass for case in cases} > SECOND_TURN_CLASSES
+
+
+@pytest.mark.parametrize(("name", "least"), SUITES.items())
+@both_languages
+def test_a_suite_has_the_promised_numbers(name: str, least: int, lang: str) -> None:
+    cases = [case for case in find_suite(ROOT, name).cases if case.lang == lang]
+    core = [case for case in cases if "core" in case.tags]
+    assert len(cases) >= least
+    assert 10 <= len(core) <= 30
+    assert {case.id for case in cases if "base" in case.tags} <= {case.id for case in core}
+    assert {case.klass for case in cases} > SECOND_TURN_CLASSES - (
+        {"after_not_found"} if name == "course" else set()
+    )
     assert sum(not case.expect.call_allowed for case in cases) * 3 >= len(cases)
 
 
-def test_a_case_is_the_same_scenario_in_both_languages(delivery: Suite) -> None:
-    russian = {case.id: case for case in delivery.cases if case.lang == "ru"}
-    english = {case.id: case for case in delivery.cases if case.lang == "en"}
+@pytest.mark.parametrize("name", SUITES)
+def test_a_case_is_the_same_scenario_in_both_languages(name: str) -> None:
+    suite = find_suite(ROOT, name)
+    russian = {case.id: case for case in suite.cases if case.lang == "ru"}
+    english = {case.id: case for case in suite.cases if case.lang == "en"}
     assert russian.keys() == english.keys()
     for identifier, case in russian.items():
         other = english[identifier].expect
@@ -80,10 +95,21 @@ def test_a_case_is_the_same_scenario_in_both_languages(delivery: Suite) -> None:
         assert case.expect.missing_fields == other.missing_fields
 
 
+@pytest.mark.parametrize("name", SUITES)
 @both_languages
-def test_no_text_occurs_twice_in_a_class(delivery: Suite, lang: str) -> None:
-    texts = Counter((case.klass, case.user_texts[0]) for case in delivery.cases if case.lang == lang)
+def test_no_text_occurs_twice_in_a_class(name: str, lang: str) -> None:
+    cases = [case for case in find_suite(ROOT, name).cases if case.lang == lang]
+    texts = Counter((case.klass, case.user_texts[0]) for case in cases)
     assert [text for text, times in texts.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", ["delivery", "course"])
+@both_languages
+def test_two_requests_come_under_both_parallel_policies(name: str, lang: str) -> None:
+    cases = [
+        case for case in find_suite(ROOT, name).cases if case.lang == lang and case.klass == "two_requests"
+    ]
+    assert {case.expect.parallel for case in cases} >= {"required", "forbidden"}
 
 
 @both_languages
@@ -286,6 +312,41 @@ def test_a_complete_request_may_have_to_wait(
     (folder / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
     for case in generate(folder, "en"):
         assert case["expect"] == {"kind": "clarification", "must_not_call": True}
+
+
+def test_an_answer_may_be_expected_to_a_reply(tmp_path: Path) -> None:
+    reply = {"kind": "text", "text": {"en": "Again, {who}?"}, "calls": []}
+    [case] = generate(tiny_suite(tmp_path, count=1, reply=reply), "en")
+    [turn] = case["turns"]
+    assert turn["user"].startswith("Again, ")
+    assert turn["expect"] == {"kind": "text", "must_not_call": True}
+
+
+def test_facts_are_values_of_the_result_in_every_spelling(tmp_path: Path) -> None:
+    folder = tiny_suite(tmp_path, count=1)
+    for name, old, new in (
+        (
+            "variants",
+            '{"facts": []}',
+            '{"facts": [{"path": "sum", "as": "number"}, {"path": "who", "as": "text"}]}',
+        ),
+        ("executor", '{"said": true}', '{"sum": 1500, "who": "$name"}'),
+    ):
+        path = folder / f"{name}.json"
+        path.write_text(path.read_text("utf-8").replace(old, new), encoding="utf-8")
+    [case] = generate(folder, "en")
+    number, who = case["expect"]["final"]["facts"]
+    assert {"1500", "1,500", "1 500", "1500.00"} <= set(number)
+    assert who == [case["expect"]["calls"][0]["arguments"]["name"]]
+
+
+def test_a_fact_of_no_result_is_named(tmp_path: Path) -> None:
+    folder = tiny_suite(tmp_path)
+    path = folder / "variants.json"
+    fact = '{"facts": [{"path": "sum", "as": "number"}]}'
+    path.write_text(path.read_text("utf-8").replace('{"facts": []}', fact), encoding="utf-8")
+    with pytest.raises(SuiteError, match="the result of greet has no 'sum' to be stated"):
+        generate(folder, "en")
 
 
 def test_an_outcome_nobody_described_is_named(tmp_path: Path) -> None:

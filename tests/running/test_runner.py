@@ -116,8 +116,8 @@ def test_a_dead_server_is_given_up_and_can_be_resumed(tmp_path: Path) -> None:
         port = free.getsockname()[1]
     settings = config(runs=[model(port)], baselines=["always_silent"], repetitions=5)
     summary = run_matrix_sync(settings, [SUITE], tmp_path / "r")
-    assert list(summary.abandoned) == ["p/m"]
-    assert f"127.0.0.1:{port}" in summary.abandoned["p/m"]
+    assert list(summary.abandoned) == ["p/m/chat_completions"]
+    assert f"127.0.0.1:{port}" in summary.abandoned["p/m/chat_completions"]
     assert summary.transport_errors == 3
     assert not summary.complete
     assert summary.made == 10 + 3

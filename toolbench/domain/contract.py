@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.files import read_json, validate
+from toolbench.domain.from_function import tool_entry
 from toolbench.domain.validation import ArgumentIssue, argument_issues, build_validator
 from toolbench.errors import SuiteError
 
@@ -42,6 +43,11 @@ class ToolSpec:
         description = data["description"]
         texts = description if isinstance(description, dict) else {"": description}
         return cls(**{**data, "description": texts})
+
+    @classmethod
+    def from_function(cls, fn: Callable[..., Any], effect: Effect = "read") -> ToolSpec:
+        """Build from a typed and documented Python function; :func:`tool_entry` says what is understood."""
+        return cls.from_json(tool_entry(fn, effect))
 
     def described(self, lang: str) -> str:
         """Return the description for a language, falling back to the language-neutral one.

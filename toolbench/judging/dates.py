@@ -33,13 +33,14 @@ _SHORT = re.compile(r"(?<![\d.,/])(?P<day>\d{1,2})[./](?P<month>\d{1,2})(?![\d/]
 
 
 _TIME = re.compile(
-    r"(?<![\d:.,])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d)(?::\d{2})?)?(?: ?(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
+    r"(?<![\d:.,])(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d)(?::\d{2})?)?"
+    r"(?: ?(?P<half>[ap])\.?m\b\.?)?(?![\d:])"
 )
 
 
 @dataclass(frozen=True)
 class Found:
-    """A date as it stands in a text, with every way to read it: ``03/04/2026`` has two, ``31.31.2026`` none."""
+    """A date as it stands in a text, and every reading of it: ``03/04/2026`` has two, ``31.31.2026`` none."""
 
     spelled: str
     readings: frozenset[Reading]

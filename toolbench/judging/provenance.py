@@ -37,7 +37,7 @@ def check_provenance(trace: Trace, segment: Segment, matching: Matching) -> Iter
             gold = match.expected if match else None
             if gold and any(equal(leaf, good) for good in _gold_leaves(gold.arguments, gold.accept, name)):
                 continue
-            # A declared normaliser takes off what is only a way of writing: "г. Казань" is said with "Казань".
+            # A declared normaliser takes off what is only a way of writing: "Казань" says "г. Казань".
             forms = (leaf, normalized(made.tool, name, leaf))
             if all(origin(made.tool, name, form, sources) is None for form in forms):
                 where = f"{made.path}.arguments{path}"

@@ -14,6 +14,7 @@ from toolbench.errors import SuiteError
 from toolbench.proving.generate import generate
 from toolbench.proving.lint_rules import lint_regex, lint_rules, unknown_tool
 from toolbench.proving.problem import Document, Problem, read_document
+from toolbench.running.course_tools import IMPLEMENTATIONS
 
 
 def lint_tools(document: Document) -> Iterator[Problem]:
@@ -58,6 +59,8 @@ def _lint_metadata(
 
 def lint_executor(document: Document, contract: Contract, langs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with a schema-valid ``executor.json``."""
+    if document.value.get("live"):
+        yield document.problem(("live",), "a suite is frozen: live answers have no expected value")
     earlier: list[tuple[int, str, Mapping[str, JSON]]] = []
     for index, rule in enumerate(document.value["rules"]):
         at = ("rules", index)
@@ -77,6 +80,7 @@ def lint_executor(document: Document, contract: Contract, langs: Sequence[str]) 
         earlier.append((index, tool.name, when))
         for position, result in enumerate(rule["results"]):
             yield from _lint_result(document, (*at, "results", position), tool, result, langs)
+            yield from _lint_implementation(document, (*at, "results", position), tool, result)
 
 
 def _lint_when(
@@ -114,6 +118,27 @@ def _lint_result(
                 yield document.problem((*at, "error", key), f"no text for language {lang!r}")
 
 
+def _lint_implementation(
+    document: Document, at: tuple[str | int, ...], tool: ToolSpec, result: Mapping[str, Any]
+) -> Iterator[Problem]:
+    if result.get("effect") and tool.effect == "read":
+        yield document.problem((*at, "effect"), f"{tool.name} only reads, it has no effect")
+    if "implementation" not in result:
+        return
+    real = IMPLEMENTATIONS.get(result["implementation"])
+    if real is None:
+        known = ", ".join(IMPLEMENTATIONS)
+        yield document.problem((*at, "implementation"), f"there is no such real tool (there are {known})")
+        return
+    for name in real.needs:
+        if name not in tool.required:
+            yield document.problem(
+                (*at, "implementation"), f"needs {name!r}, which {tool.name} does not require"
+            )
+    if result["implementation"] == "get_time" and "now" not in document.value:
+        yield document.problem((*at, "implementation"), "without now, its answer changes with the clock")
+
+
 def lint_folder(folder: Path, contract: Contract, tools: Document, langs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with everything beside ``tools.json`` in a suite's folder."""
     executor: Mapping[str, Any] = {}
@@ -127,7 +152,7 @@ def lint_folder(folder: Path, contract: Contract, tools: Document, langs: Sequen
         document, problems = read_document(folder / "rules.json", "rules")
         yield from problems
         if document is not None:
-            yield from lint_rules(document, contract, executor)
+            yield from lint_rules(document, contract, executor, langs)
     for index, tool in enumerate(contract.tools):
         for lang in langs:
             if lang not in tool.description and "" not in tool.description:

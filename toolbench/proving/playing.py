@@ -222,7 +222,7 @@ def _outcome(declared: Mapping[str, Any], value: JSON) -> str:
 
 def _holds(condition: Mapping[str, Any], values: Sequence[JSON]) -> bool:
     if "more_than" in condition:
-        return len(values) > condition["more_than"]
+        return len(values) > int(condition["more_than"])
     if "above" in condition:
         return any(isinstance(value, int | float) and value > condition["above"] for value in values)
     return canonical_json(condition["equals"]) in map(canonical_json, values)

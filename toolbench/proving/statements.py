@@ -43,7 +43,7 @@ def statements(kind: str, value: JSON, lang: str) -> list[str]:
     """
     try:
         spellings = SPELLERS[kind](value, lang)
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         raise SuiteError(f"{value!r} cannot be stated as a {kind}") from None
     return list(dict.fromkeys([str(value), *spellings]))
 
@@ -79,7 +79,7 @@ def _in_groups(number: str, separator: str) -> str:
 def _date(value: JSON, lang: str) -> list[str]:
     day = date.fromisoformat(value)
     spelled = [day.strftime("%d.%m.%Y"), f"{day:%d.%m}", f"{day.day}.{day:%m}"]
-    for month in {MONTHS[lang][day.month - 1], MONTHS["en"][day.month - 1]}:
+    for month in dict.fromkeys((MONTHS[lang][day.month - 1], MONTHS["en"][day.month - 1])):
         spelled += [f"{day.day} {month}", f"{month} {day.day}"]
     short = MONTHS["en"][day.month - 1][:3]
     return [

@@ -51,7 +51,7 @@ class Progress:
 class RunSummary:
     """How a run went.
 
-    ``abandoned`` maps ``provider/model`` to the reason its remaining attempts were not made; ``stopped`` says
+    ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made; ``stopped`` says
     why the whole run ended early.
     """
 
@@ -204,7 +204,7 @@ class _Matrix:
             raise fatal
 
     async def _work(self, model: ModelConfig, queue: Iterator[Planned], transport: Transport) -> None:
-        name = f"{model.provider}/{model.model}"
+        name = "/".join(model.key)
         for planned in queue:
             if self._summary.stopped or name in self._summary.abandoned:
                 return

@@ -172,13 +172,8 @@ class Transport:
             raise TransportError(
                 "timeout", f"no complete reply in {self._timeouts['total']:g} s", retryable=True
             ) from None
-        except httpx.TimeoutException as error:
-            code = "connect" if isinstance(error, httpx.ConnectTimeout) else "timeout"
-            raise TransportError(code, self._explain(error, model), retryable=True) from None
-        except httpx.ConnectError as error:
-            raise TransportError("connect", self._explain(error, model), retryable=True) from None
         except httpx.HTTPError as error:
-            raise TransportError("connection_lost", self._explain(error, model), retryable=True) from None
+            raise TransportError(_code_of(error), self._explain(error, model), retryable=True) from None
         latency = (time.monotonic() - started) * 1000
         kept = self._redact.headers(response.headers)
         if not response.is_success:
@@ -231,6 +226,20 @@ class Transport:
         where = f"{host.scheme}://{host.host}" + (f":{host.port}" if host.port else "")
         reason = self._redact(" ".join(str(error).split())) or type(error).__name__
         return f"{where}: {reason}"[:300]
+
+
+def _code_of(error: httpx.HTTPError) -> str:
+    """Return whether the server was never reached, went silent, or broke off."""
+    from aiohttp import ClientConnectionError, ClientConnectorError, ServerTimeoutError
+
+    cause = error.__cause__
+    named_well = ClientConnectorError, ServerTimeoutError
+    if isinstance(cause, ClientConnectionError) and not isinstance(cause, named_well):
+        # httpx-aiohttp names this ConnectTimeout too, but the request was sent: it may have been served.
+        return "connection_lost"
+    if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
+        return "connect"
+    return "timeout" if isinstance(error, httpx.TimeoutException) else "connection_lost"
 
 
 def _is_streamed(response: httpx.Response) -> bool:

@@ -1,0 +1,130 @@
+"""Dates and times in an answer are single values: given as a whole, or invented."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import called, judged, make_case, said
+from toolbench.domain.contract import Contract
+from toolbench.domain.suite import Suite
+from toolbench.judging.dates import find_dates, find_times, readings, without_moments
+from toolbench.judging.text import normalize
+
+LOOK = {
+    "name": "look",
+    "description": "Looks up the next appointment.",
+    "effect": "read",
+    "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+
+
+def suite_saying(**result: object) -> Suite:
+    """Return a suite whose one tool answers with this."""
+    contract = {"version": "1", "tools": [LOOK]}
+    return Suite(
+        name="looking",
+        contract=Contract.from_json(contract, "test"),
+        prompts={"en": "Look it up.", "ru": "Посмотри."},
+        executor={"version": "1", "rules": [{"tool": "look", "results": [{"ok": result}]}]},
+        rules={"version": "1"},
+        overlays={},
+        cases=(),
+    )
+
+
+def codes(answer: str, lang: str = "en", user: str = "When is Ann due?", **result: object) -> tuple[str, ...]:
+    """Return what is reported about an answer after a result."""
+    case = make_case(
+        lang=lang,
+        user=user,
+        expect={"kind": "tool_call", "calls": [{"tool": "look", "arguments": {"name": "Ann"}}]},
+    )
+    verdict = judged(case, called(("look", {"name": "Ann"})), said(answer), suite=suite_saying(**result))
+    return verdict.codes
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "On 2026-12-24.",
+        "On 24.12.2026.",
+        "On 24/12/2026.",
+        "On 12/24/2026, that is.",
+        "On 24.12.",
+        "On 24 December.",
+        "On December 24th, 2026.",
+        "On the 24th of December.",
+        "On Dec. 24.",
+        "On **24 December 2026**, from 10:30.",
+        "24 December at 10:30 am.",
+        "At 10.30 on 24 December.",
+    ],
+)
+def test_a_given_date_may_be_spelled_in_any_way(answer: str) -> None:
+    assert codes(answer, day="2026-12-24", hour="10:30") == ()
+
+
+@pytest.mark.parametrize("answer", ["24 декабря.", "24 декабря 2026 г.", "24.12.2026 в 10:30.", "Это 24.12."])
+def test_a_given_date_may_be_spelled_in_any_way_in_russian(answer: str) -> None:
+    assert codes(answer, "ru", day="2026-12-24", hour="10:30") == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "On 2026-12-25.",
+        "On 25.12.2026.",
+        "On 24.11.2026.",
+        "On 24.12.2027.",
+        "On 25 December.",
+        "On December 3.",
+        "On 2026-24-12.",
+        "On 24.12.2026 at 11:30.",
+        "On 24.12.2026 at 10:24.",
+        "At 11 pm.",
+    ],
+)
+def test_an_invented_date_or_time_is_invented_as_a_whole(answer: str) -> None:
+    assert codes(answer, day="2026-12-24", hour="10:30") == ("invented_value",)
+
+
+@pytest.mark.parametrize("answer", ["Через 2 дня, 3 декабря.", "Ждите 25.12.2026.", "Ждите к 21:47."])
+def test_an_invented_date_is_invented_in_russian(answer: str) -> None:
+    assert codes(answer, "ru", day="2026-12-24", hour="10:30") == ("invented_value",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "given", "expected"),
+    [
+        pytest.param("It is -65.", {"value": -65}, (), id="minus"),
+        pytest.param("It is -69.", {"value": -65}, ("invented_value",), id="another-negative-number"),
+        pytest.param("It is 160,227.", {"value": 160227.3}, (), id="rounded-with-a-thousands-comma"),
+        pytest.param("It is 12,500.", {"value": 12500}, (), id="thousands-comma"),
+        pytest.param("It is 160,229.", {"value": 160227.3}, ("invented_value",), id="another-number"),
+        pytest.param("It is 12. We are here 24/7.", {"value": 12}, (), id="figure-of-speech"),
+        pytest.param("Between 10 and 12.", {"from": 10, "to": 12}, (), id="interval"),
+        pytest.param("The 12 may be late.", {"line": 12}, (), id="may-is-a-verb"),
+        pytest.param("2 December. 10 it is.", {"day": "2026-12-02", "hour": 10}, (), id="full-stop"),
+    ],
+)
+def test_numbers_are_told_from_dates_and_signs_from_dashes(
+    answer: str, given: dict[str, object], expected: tuple[str, ...]
+) -> None:
+    assert codes(answer, **given) == expected
+
+
+def test_what_the_user_said_is_given() -> None:
+    assert codes("Not on 24 December, it seems.", user="Is Ann due on 24.12. this year?", due=False) == ()
+
+
+def test_a_text_without_its_moments_has_only_numbers() -> None:
+    text = normalize("Order 77 on 2026-12-24 at 3:30 pm, 5 pieces, by 24/12/2026, on May 5.")
+    assert [found.spelled for found in find_dates(text)] == ["2026-12-24", "24/12/2026", "may 5"]
+    assert find_times(text) == [("3:30 pm", 210)]
+    assert " ".join(without_moments(text).split()) == "order 77 on at , 5 pieces, by , on ."
+
+
+def test_a_date_with_slashes_has_two_readings_and_an_impossible_one_none() -> None:
+    assert readings("03/04/2026") == {(3, 4, 2026), (4, 3, 2026)}
+    (impossible,) = find_dates("31.31.2026")
+    assert impossible.readings == frozenset()

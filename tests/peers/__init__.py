@@ -1,0 +1,1 @@
+"""Our adapters and transport against servers written by strangers."""

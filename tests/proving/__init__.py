@@ -1,0 +1,1 @@
+"""Tests of lint, case making, mutations, and of the shipped suites against the scorer."""

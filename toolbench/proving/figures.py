@@ -1,0 +1,44 @@
+"""The figures of rehearsed attempts, computed where the figures of a run are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pandas as pd
+
+from toolbench.domain.config import Condition
+from toolbench.domain.record import Attempt
+from toolbench.domain.suite import Suite
+from toolbench.judging.score import score
+from toolbench.numbers.definitions import RATES, TOTALS
+from toolbench.numbers.metrics import metrics
+from toolbench.numbers.rows import ATTEMPT, DTYPES, attempt_row, case_facts, identity
+
+Played = tuple[Suite, Condition, Attempt]
+
+
+def attempts_frame(played: Iterable[Played]) -> pd.DataFrame:
+    """Return one row an attempt, with the columns of :func:`toolbench.load`."""
+    rows = []
+    for suite, condition, attempt in played:
+        case = suite.case_by_key[attempt.lang, attempt.case_id]
+        verdict = score(attempt, suite, condition)
+        facts = case_facts(suite, case, condition)
+        rows.append({**identity(attempt, case.klass), **facts, **attempt_row(attempt, verdict, None)})
+    frame = pd.DataFrame(rows, columns=ATTEMPT)
+    return frame.astype({name: DTYPES[name] for name in ATTEMPT if name in DTYPES})
+
+
+def imperfect(frame: pd.DataFrame) -> Iterator[str]:
+    """Yield every figure that is not perfect: a rate that is neither 1 nor, where less is better, 0; a total
+    that is not 0. A rate without a denominator says nothing and is passed over.
+    """
+    figures = metrics(frame)
+    best = {rate.name: 1.0 if rate.good == "high" else 0.0 for rate in RATES}
+    best |= {total.name: 0.0 for total in TOTALS}
+    known = figures[figures["metric"].isin(best) & figures["value"].notna()]
+    for row in known.to_dict("records"):
+        if row["value"] != best[row["metric"]]:
+            arm = f"{row['suite']}/{row['lang']}/{row['condition']}"
+            counts = f"{row['numerator']:g} of {row['denominator']:g}"
+            yield f"{arm}: {row['metric']} is {row['value']:g} ({counts})"
