@@ -118,7 +118,7 @@ def test_dead_server_ends_with_code_2_and_keeps_the_log(tmp_path: Path) -> None:
     file = config(tmp_path, runs=[entry], baselines=["always_silent"], retries={"tries": 1})
     result = invoke("run", "--config", file, *DELIVERY, "--output", tmp_path / "r")
     assert result.exit_code == 2
-    assert f"p/m: given up after repeated failure: http://127.0.0.1:{port}" in result.stderr
+    assert f"p/m/chat_completions: given up after repeated failure: http://127.0.0.1:{port}" in result.stderr
     assert "--resume --retry-errors" in result.stderr
     assert (tmp_path / "r" / LOG_NAME).exists()
 

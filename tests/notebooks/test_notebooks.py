@@ -61,3 +61,20 @@ def test_parameter_cells_are_read_by_papermill(path: Path) -> None:
     (cell,) = [cell for cell in cells if "parameters" in cell.metadata.get("tags", [])]
     names = {line.split(":")[0].split("=")[0].strip() for line in cell.source.splitlines() if line.strip()}
     assert set(papermill.inspect_notebook(str(path))) == names
+
+
+def test_two_notebooks_executed_at_once_do_not_meet(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str) -> str | None:
+        parameters = {"config": str(config), "output": str(tmp_path / name), "conditions": ["auto"]}
+        return execute(notebook_path("01_run_matrix"), tmp_path / f"{name}.ipynb", parameters)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(run, ["a", "b"])) == [None, None]
+    assert all(RunView(tmp_path / name).header.run_id == name for name in ("a", "b"))
+    assert not list(tmp_path.glob("kernel-ipc*"))

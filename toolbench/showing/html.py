@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -34,6 +36,7 @@ class Page:
 
 
 EMPTY = Page(Markup(""), "")
+_WORDS = re.compile(r"\S+|\s+")
 
 
 def join(pages: Iterable[Page]) -> Page:
@@ -68,6 +71,21 @@ def preformatted(text: str, limit: int = 4000) -> Page:
     """Return text as it is, cut to ``limit`` characters with the cut said."""
     shown = visible(text[:limit]) + (f"\n… {len(text) - limit} more characters" if len(text) > limit else "")
     return Page(Markup("<pre>{}</pre>").format(shown), shown)
+
+
+def difference(before: str, after: str) -> Page:
+    """Return two versions of a text as one, word by word: struck out is gone, underlined is new."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    html, text = Markup(""), ""
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, added = visible("".join(old[a:b])), visible("".join(new[c:d]))
+        if kind == "equal":
+            html, text = html + gone, text + gone
+        else:
+            html += Markup("<del>{}</del>").format(gone) if gone else ""
+            html += Markup("<ins>{}</ins>").format(added) if added else ""
+            text += (f"[-{gone}-]" if gone else "") + (f"{{+{added}+}}" if added else "")
+    return Page(Markup('<pre class="difference">{}</pre>').format(html), text)
 
 
 def folded(summary: str, content: Page) -> Page:
@@ -121,11 +139,23 @@ def figure(fig: Figure, alt: str, caption: str = "") -> Page:
         text.set_parse_math(False)
     with matplotlib.rc_context({"text.parse_math": False}):
         fig.savefig(buffer, format="png", dpi=110, bbox_inches="tight")
-    data = base64.b64encode(buffer.getvalue()).decode()
+    data = base64.b64encode(_small(buffer)).decode()
     html = Markup(
         '<figure><img alt="{}" src="data:image/png;base64,{}"><figcaption>{}</figcaption></figure>'
     ).format(visible(alt), Markup(data), visible(caption or alt))
     return Page(html, f"[figure: {alt}]")
+
+
+def _small(picture: io.BytesIO) -> bytes:
+    """Return a picture with a palette: flat plots need few colours, and a third of the bytes this way."""
+    from PIL import Image
+
+    packed = io.BytesIO()
+    flat = Image.open(picture).convert("RGB")
+    flat.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        packed, "png", optimize=True
+    )
+    return packed.getvalue()
 
 
 def _cell(value: object) -> str | Markup:

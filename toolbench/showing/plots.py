@@ -18,9 +18,13 @@ P = ParamSpec("P")
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#999999")
 """Okabe–Ito: told apart with the common kinds of colour blindness; hatches tell them apart in grey."""
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "++", "--")
+SHADES = ("#ffffff", "#c6dbef", "#8fbcdb", "#5a97c5", "#2f6fa7", "#08306b")
+"""Told apart by lightness: the first behaviour of a case is white, each further one darker."""
+FIRST_DARK = 3
+MARKERS = ("o", "D", "s", "^", "v", "P", "X", "*")
 
 
-def _plain(plot: Callable[P, Figure]) -> Callable[P, Figure]:
+def plain(plot: Callable[P, Figure]) -> Callable[P, Figure]:
     """Draw without a display and without reading ``$`` in labels as mathematics."""
 
     @wraps(plot)
@@ -39,7 +43,8 @@ def _plain(plot: Callable[P, Figure]) -> Callable[P, Figure]:
     return drawn
 
 
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return an empty figure of a size in inches, and its axes."""
     from matplotlib.figure import Figure as Drawing
 
     fig = Drawing(figsize=(width, height))
@@ -52,14 +57,14 @@ def case_order(frame: pd.DataFrame) -> list[str]:
     return [str(name) for name in share.sort_values(ascending=False, kind="stable").index]
 
 
-@_plain
+@plain
 def heatmap(frame: pd.DataFrame, players: Sequence[str]) -> Figure:
     """Case × player: share of passed attempts, ``k/n`` in each cell, ``err`` and ``–`` where not scored.
 
     ``frame`` holds one suite, language and condition, with a ``player`` column.
     """
     cases = case_order(frame)
-    fig, axes = _figure(1.9 + 1.05 * len(players), 0.9 + 0.24 * len(cases))
+    fig, axes = canvas(1.9 + 1.05 * len(players), 0.9 + 0.24 * len(cases))
     values = np.full((len(cases), len(players)), np.nan)
     for row, case in enumerate(cases):
         for column, player in enumerate(players):
@@ -83,12 +88,12 @@ def heatmap(frame: pd.DataFrame, players: Sequence[str]) -> Figure:
     return fig
 
 
-@_plain
+@plain
 def failure_classes(findings: pd.DataFrame, attempts: pd.DataFrame, players: Sequence[str]) -> Figure:
     """Stacked bars: failed attempts split by the first finding's code; the rest of the bar passed."""
     first = findings.drop_duplicates(["player", "case_id", "repetition"])
     codes = [str(code) for code in first["code"].value_counts().index[:7]]
-    fig, axes = _figure(8.2, 1.3 + 0.45 * len(players))
+    fig, axes = canvas(8.2, 1.3 + 0.45 * len(players))
     for row, player in enumerate(players):
         mine = first[first["player"] == player]
         total = int(attempts[(attempts["player"] == player) & attempts["scored"].astype(bool)].shape[0])
@@ -140,13 +145,13 @@ def _first_with(first: pd.DataFrame, players: Sequence[str], code: str, codes: S
     return -1
 
 
-@_plain
-def dumbbell(table: pd.DataFrame, left: str, right: str) -> Figure:
+@plain
+def dumbbell(table: pd.DataFrame, left: str, right: str, xlabel: str = "share of attempts passed") -> Figure:
     """One line a player between its figure under two conditions.
 
     ``table`` has the columns ``player``, ``left`` and ``right`` (shares, NaN allowed).
     """
-    fig, axes = _figure(6.4, 1.2 + 0.4 * len(table))
+    fig, axes = canvas(6.4, 1.2 + 0.4 * len(table))
     pairs = table[["left", "right"]].to_numpy(dtype=float)
     for row, (before, after) in enumerate(pairs):
         axes.plot([before, after], [row, row], color="#777777", zorder=1)
@@ -157,27 +162,28 @@ def dumbbell(table: pd.DataFrame, left: str, right: str) -> Figure:
             after,
             row,
             marker="D",
-            s=50,
-            facecolors="white",
+            s=75,
+            facecolors="none",
             edgecolors=PALETTE[3],
+            linewidths=1.6,
             zorder=3,
             label=right if row == 0 else None,
         )
     axes.set_yticks(range(len(table)), list(table["player"]))
     axes.set_xlim(-0.03, 1.03)
     axes.invert_yaxis()
-    axes.set_xlabel("share of attempts passed")
+    axes.set_xlabel(xlabel)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     return fig
 
 
-@_plain
+@plain
 def consistency_grid(frame: pd.DataFrame, player: str) -> Figure:
     """Case × repetition: equal letters are equal behaviour; a letter in brackets did not pass."""
     mine = frame[frame["player"] == player]
     cases = case_order(mine)
     repetitions = sorted(int(value) for value in mine["repetition"].unique())
-    fig, axes = _figure(2.6 + 0.55 * len(repetitions), 0.8 + 0.24 * len(cases))
+    fig, axes = canvas(2.6 + 0.55 * len(repetitions), 0.8 + 0.24 * len(cases))
     numbers = np.full((len(cases), len(repetitions)), np.nan)
     for row, case in enumerate(cases):
         seen: dict[str, int] = {}
@@ -190,11 +196,18 @@ def consistency_grid(frame: pd.DataFrame, player: str) -> Figure:
             numbers[row, column] = index
             letter = chr(ord("A") + index)
             text = letter if cell["passed"].iloc[0] else f"({letter})"
-            axes.text(column, row, text, ha="center", va="center", fontsize=8)
-    import matplotlib
+            dark = index >= FIRST_DARK
+            axes.text(
+                column, row, text, ha="center", va="center", color="white" if dark else "black", fontsize=8
+            )
+    from matplotlib.colors import ListedColormap
 
-    colours = matplotlib.colormaps["Pastel1"].with_extremes(bad="#eeeeee")
-    axes.imshow(numbers, cmap=colours, vmin=0, vmax=8, aspect="auto")
+    colours = ListedColormap(SHADES).with_extremes(bad="#eeeeee")
+    axes.imshow(numbers, cmap=colours, vmin=0, vmax=len(SHADES) - 1, aspect="auto")
+    axes.set_xticks(np.arange(0.5, len(repetitions) - 1), minor=True)
+    axes.set_yticks(np.arange(0.5, len(cases) - 1), minor=True)
+    axes.grid(which="minor", color="#bbbbbb", linewidth=0.6)
+    axes.tick_params(which="minor", length=0)
     axes.set_xticks(range(len(repetitions)), [str(value + 1) for value in repetitions])
     axes.set_yticks(range(len(cases)), cases)
     axes.set_xlabel("repetition")

@@ -7,8 +7,12 @@ Whether it went well is decided by what was written, never by notebook metadata:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -49,7 +53,10 @@ def notebook_path(name: str) -> Path:
 
 
 def write_report(
-    run: Path, notebook: Path | None = None, parameters: Mapping[str, Any] | None = None
+    run: Path,
+    notebook: Path | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    cell_timeout: int = CELL_TIMEOUT,
 ) -> Report:
     """Write ``report.ipynb``, ``report.html``, ``report.json`` and ``errors.csv`` into a run's folder.
 
@@ -60,6 +67,8 @@ def write_report(
     parameters
         Further papermill parameters; names the notebook does not have, and names that look like secrets, are
         refused.
+    cell_timeout
+        Seconds one cell may take.
 
     Returns
     -------
@@ -81,7 +90,8 @@ def write_report(
     except OSError as fault:
         raise LogError(f"{folder}: cannot be written ({fault.strerror})") from None
     source = notebook or notebook_path("02_report")
-    stopped = execute(source, folder / "report.ipynb", {"run": str(folder.resolve()), **(parameters or {})})
+    given = {"run": str(folder.resolve()), **(parameters or {})}
+    stopped = execute(source, folder / "report.ipynb", given, cell_timeout)
     if stopped is None and not (folder / STATUS).exists():
         stopped = "INCOMPLETE: the notebook ended before its last cell"
     page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped)
@@ -100,7 +110,9 @@ def finish(run: str | Path) -> None:
     (Path(run) / STATUS).write_text(json.dumps({"finished": True}) + "\n", encoding="utf-8")
 
 
-def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> str | None:
+def execute(
+    source: Path, target: Path, parameters: Mapping[str, Any], cell_timeout: int = CELL_TIMEOUT
+) -> str | None:
     """Execute a parameterised notebook with papermill.
 
     Returns
@@ -119,19 +131,24 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any]) -> str | 
 
     _check_parameters(source, parameters)
     try:
-        papermill.execute_notebook(
-            str(source),
-            str(target),
-            parameters=dict(parameters),
-            progress_bar=False,
-            execution_timeout=CELL_TIMEOUT,
-            kernel_name="python3",
-            kernel_manager_class=_quiet_kernel_manager(),
-        )
+        with tempfile.TemporaryDirectory(prefix="toolbench-") as sockets:
+            _with_own_loop(
+                partial(
+                    papermill.execute_notebook,
+                    str(source),
+                    str(target),
+                    parameters=dict(parameters),
+                    progress_bar=False,
+                    execution_timeout=cell_timeout,
+                    kernel_name="python3",
+                    kernel_manager_class=_kernel_manager(sockets),
+                )
+            )
     except papermill.PapermillExecutionError as fault:
-        return f"INCOMPLETE: stopped at cell {fault.cell_index + 1}: {fault.ename}"
+        reason = " ".join(str(fault.evalue).split())[:200]
+        return f"INCOMPLETE: stopped at cell {fault.cell_index + 1}: {fault.ename}: {reason}"
     except CellTimeoutError:
-        return f"INCOMPLETE: a cell took longer than {CELL_TIMEOUT} s"
+        return f"INCOMPLETE: a cell took longer than {cell_timeout} s"
     except DeadKernelError:
         return "INCOMPLETE: the notebook's kernel died"
     return None
@@ -181,10 +198,30 @@ def _check_parameters(source: Path, parameters: Mapping[str, Any]) -> None:
             )
 
 
-def _quiet_kernel_manager() -> type:
-    """Return a manager of kernels over IPC where the system has it: no port is opened."""
-    import os
+def _with_own_loop(work: Callable[[], object]) -> None:
+    """Do work in a thread whose event loop is closed afterwards.
 
+    Jupyter makes a loop for every thread that has none and leaves it open; in a thread of its own the work
+    also does not mind a loop that is running already.
+    """
+    from jupyter_core.utils import ensure_event_loop
+
+    def closing() -> None:
+        try:
+            work()
+        finally:
+            ensure_event_loop().close()
+
+    with ThreadPoolExecutor(1, thread_name_prefix="toolbench-notebook") as pool:
+        pool.submit(closing).result()
+
+
+def _kernel_manager(sockets: str) -> type:
+    """Return a manager of kernels over IPC where the system has it: no port is opened.
+
+    ``sockets`` is a folder of this kernel's own: by default the sockets lie in the current folder under one
+    name, and two notebooks executed at once would talk to each other's kernel.
+    """
     from jupyter_client.manager import AsyncKernelManager
 
     if os.name == "nt":
@@ -192,5 +229,9 @@ def _quiet_kernel_manager() -> type:
 
     class IPCKernelManager(AsyncKernelManager):
         transport = "ipc"
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            self.ip = os.path.join(sockets, "kernel")
 
     return IPCKernelManager

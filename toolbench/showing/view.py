@@ -40,42 +40,35 @@ class RunView:
         self.path = Path(run)
         self.scored: ScoredRun = load_run(self.path)
         self.header = self.scored.log.header
-        self.attempts = self._named(self.scored.attempts)
-        self.calls = self._named(self.scored.calls)
-        self.findings = self._named(self.scored.findings)
+        self.attempts = self.named(self.scored.attempts)
+        self.calls = self.named(self.scored.calls)
+        self.findings = self.named(self.scored.findings)
 
     @cached_property
-    def _names(self) -> Mapping[tuple[str, str, str], str]:
-        keys = [(p["provider"], p["model"], p["protocol"]) for p in self.header.players]
-        names = {}
-        for provider, model, protocol in keys:
-            name = model
-            if sum(other[1] == model for other in keys) > 1:
-                name = f"{provider}/{model}"
-            if sum(other[:2] == (provider, model) for other in keys) > 1:
-                name = f"{name} ({protocol})"
-            names[provider, model, protocol] = name
-        return names
+    def names(self) -> Mapping[tuple[str, str, str], str]:
+        """Readable name of each player by provider, model and protocol."""
+        return player_names([(p["provider"], p["model"], p["protocol"]) for p in self.header.players])
 
     @cached_property
     def suites(self) -> Mapping[str, Suite]:
         """The suites as they were when the run started."""
         return self.header.load_suites()
 
-    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame with the group columns and a ``player`` column."""
         keys = zip(frame["provider"], frame["model"], frame["protocol"], strict=True)
-        return frame.assign(player=[self._names[key] for key in keys])
+        return frame.assign(player=[self.names[key] for key in keys])
 
     @property
     def players(self) -> list[str]:
         """Player names, models first."""
-        ordered = sorted(self._names.items(), key=lambda item: item[0][0] == "baseline")
+        ordered = sorted(self.names.items(), key=lambda item: item[0][0] == "baseline")
         return [name for _, name in ordered]
 
     @property
     def models(self) -> list[str]:
         """Names of the players that are not baselines."""
-        return [name for (provider, _, _), name in self._names.items() if provider != "baseline"]
+        return [name for (provider, _, _), name in self.names.items() if provider != "baseline"]
 
     @property
     def arms(self) -> list[Arm]:
@@ -86,7 +79,7 @@ class RunView:
     @cached_property
     def metrics(self) -> pd.DataFrame:
         """All metrics, with a ``player`` column."""
-        return self._named(metrics(self.scored.attempts, planned=self.scored.planned))
+        return self.named(metrics(self.scored.attempts, planned=self.scored.planned))
 
     def at(self, frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
         """Return the rows of one arm."""
@@ -124,3 +117,16 @@ class RunView:
 def attempt_key(row: pd.Series[Any]) -> tuple[str, ...]:
     """Return the key of the record behind a row of any frame."""
     return (*(str(row[name]) for name in GROUP), str(row["case_id"]), str(row["repetition"]))
+
+
+def player_names(keys: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """Return ``(provider, model, protocol)`` → the shortest name that tells it from the others."""
+    names = {}
+    for provider, model, protocol in keys:
+        name = model
+        if sum(other[1] == model for other in keys) > 1:
+            name = f"{provider}/{model}"
+        if sum(other[:2] == (provider, model) for other in keys) > 1:
+            name = f"{name} ({protocol})"
+        names[provider, model, protocol] = name
+    return names

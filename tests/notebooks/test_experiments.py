@@ -1,0 +1,104 @@
+"""The experiment notebooks, executed by papermill with parameters that are not their defaults."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from tests.support import ROOT
+from toolbench.serving.simulator import Simulator
+from toolbench.showing.experiments import ExperimentPage, write_experiment
+from toolbench.showing.experiments.writing import NAMES
+
+EXPECTED = {
+    "03_tool_order": [
+        "Right answers under every order",
+        "rotate:2",
+        "First-position preference",
+        "always_first_tool",
+    ],
+    "04_consistency": ["modal share", "one column a repetition", "random_tool"],
+    "05_descriptions": ["own wording", "prompt_short", "Newly failing"],
+    "06_forced_choice": ["Was the choice forced at all?", "only forced", "keyword_router · forced"],
+    "08_wire_format": [
+        "chat_completions → responses",
+        "What the wire took away",
+        "sim-router",
+        "waiting time",
+    ],
+    "08b_error_recovery": ["MALFORMED_RESPONSE", "with a hint", "hidden_tool_failure"],
+}
+"""Words that only a page with results has."""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ExperimentPage]]:
+    """Every experiment's page, and ``refused``: a notebook that is given a run it cannot use."""
+    root = tmp_path_factory.mktemp("experiments")
+    for folder in ("contracts", "cases"):
+        (root / folder).symlink_to(ROOT / folder)
+    with Simulator() as sim, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIM_KEY", "any")
+        parameters = _parameters(root, sim)
+        made = {name: write_experiment(name, root / "pages", parameters[name]) for name in NAMES}
+        run = {"run": parameters["06_forced_choice"]["output"]}
+        yield {**made, "refused": write_experiment("03_tool_order", root / "refused", run)}
+
+
+def _parameters(root: Path, sim: Simulator) -> dict[str, dict[str, Any]]:
+    baselines, wires = root / "config.json", root / "wires.json"
+    common = {"suites": ["delivery"], "repetitions": 1}
+    model = {"provider": "sim", "model": "sim-router", "api_key_env": "SIM_KEY"}
+    runs = [
+        {**model, "protocol": name, "base_url": sim.base_url(name)}
+        for name in ("chat_completions", "responses")
+    ]
+    baselines.write_text(json.dumps({**common, "runs": []}))
+    wires.write_text(json.dumps({**common, "runs": runs, "baselines": []}))
+    own: dict[str, dict[str, Any]] = {
+        "03_tool_order": {"repetitions": 2},
+        "04_consistency": {"repetitions": 3, "temperature": -1.0},
+        "05_descriptions": {"field": "prompt", "right": "short"},
+        "06_forced_choice": {"examples": 1},
+        "08_wire_format": {"config": str(wires)},
+        "08b_error_recovery": {"faults": ["malformed"], "tags": ["core"]},
+    }
+    usual = {"config": str(baselines), "tags": ["base"], "langs": ["en"]}
+    return {name: {**usual, "output": str(root / "runs" / name), **own[name]} for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs_from_its_parameters_to_its_page(
+    pages: dict[str, ExperimentPage], name: str
+) -> None:
+    page = pages[name]
+    assert page.problem is None
+    text = page.html.read_text()
+    for words in EXPECTED[name]:
+        assert words in text, words
+    assert "<script" not in text
+    assert "<img alt=" in text
+    assert "Traceback" not in text
+    assert len(text) < 1_000_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_leaves_a_handful_of_outputs(pages: dict[str, ExperimentPage], name: str) -> None:
+    document = nbformat.read(pages[name].notebook, as_version=4)
+    code = [cell for cell in document.cells if cell.cell_type == "code"]
+    assert all(len(cell.source.splitlines()) <= 12 for cell in code)
+    assert sum(len(cell.outputs) for cell in code) <= len(code) + 1
+
+
+def test_a_run_that_cannot_answer_is_refused_in_one_line(pages: dict[str, ExperimentPage]) -> None:
+    page = pages["refused"]
+    assert page.problem is not None
+    assert page.problem.startswith("INCOMPLETE: run 06_forced_choice has no two tool orders")
+    text = page.html.read_text()
+    assert "INCOMPLETE: run 06_forced_choice" in text
+    assert "Not possible: run 06_forced_choice" in text
+    assert "Traceback" not in text
+    assert 'File "' not in text

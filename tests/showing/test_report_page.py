@@ -1,0 +1,198 @@
+"""The report's pipeline without a browser: what it writes, what it refuses, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from tests.support import ROOT, delivery
+from toolbench import cli
+from toolbench.domain.config import Config
+from toolbench.errors import InputError
+from toolbench.running.log import LOG_NAME
+from toolbench.running.runner import run_matrix_sync
+from toolbench.showing import report
+from toolbench.showing.report import notebook_path, write_report
+
+OUTSIDE = re.compile(r"""(?:src|href|action|data|poster)\s*=\s*["']?\s*(?!data:|\#)[^\s>]*//|url\(|@import""")
+"""Anything that would make a browser ask another machine."""
+FAILURES = {
+    "an error": ("raise ValueError('half-way')", "INCOMPLETE: stopped at cell"),
+    "an exit that looks like success": ("import sys\nsys.exit(0)", "INCOMPLETE"),
+    "a killed kernel": ("import os\nos.kill(os.getpid(), 9)", "INCOMPLETE: the notebook's kernel died"),
+    "a cell without an end": ("import time\ntime.sleep(600)", "INCOMPLETE: a cell took longer than 4 s"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small complete run."""
+    return _run(tmp_path_factory.mktemp("runs") / "small", cases={"tags": ["base"]}, repetitions=1)
+
+
+@pytest.fixture
+def small(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of the small run for one test."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    shutil.copy(made / LOG_NAME, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report_of_small(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run with its report, made with other parameters than usual."""
+    folder = tmp_path_factory.mktemp("reported") / "small"
+    folder.mkdir()
+    shutil.copy(made / LOG_NAME, folder)
+    assert write_report(folder, parameters={"examples": 1}).problem is None
+    assert (folder / LOG_NAME).read_bytes() == (made / LOG_NAME).read_bytes()
+    return folder
+
+
+def _run(folder: Path, **config: object) -> Path:
+    run_matrix_sync(Config.from_json({"runs": [], **config}, "config.json"), [delivery("en")], folder)
+    return folder
+
+
+def _notebook(path: Path, cell: str) -> Path:
+    """Write a report notebook of three cells with the given one in the middle."""
+    new = nbformat.v4.new_code_cell
+    document = nbformat.v4.new_notebook(
+        cells=[
+            # One line that begins with "run" alone would be IPython's magic command of that name.
+            new('run: str = ""\nexamples: int = 0', metadata={"tags": ["parameters"]}),
+            new("print('seen before the fault')"),
+            new(cell),
+            new(
+                "from toolbench.showing.report import finish\nfinish(run)", metadata={"tags": ["remove_cell"]}
+            ),
+        ],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+    )
+    nbformat.write(document, path)
+    return path
+
+
+def _first_line(page: str) -> str:
+    body = page.split("<main>", 1)[1]
+    return re.sub(r"<[^>]+>", "", body).strip().splitlines()[0]
+
+
+@pytest.mark.parametrize(("cell", "expected"), FAILURES.values(), ids=FAILURES)
+def test_a_report_that_stops_half_way_says_so_first_and_fails(
+    cell: str, expected: str, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = (small / LOG_NAME).read_bytes()
+    broken = _notebook(tmp_path / "broken.ipynb", cell)
+    monkeypatch.setattr(report, "write_report", partial(write_report, notebook=broken, cell_timeout=4))
+    outcome = CliRunner().invoke(cli.main, ["report", str(small)])
+    assert outcome.exit_code == 1
+    assert expected in outcome.stderr
+    page = (small / "report.html").read_text()
+    assert _first_line(page).startswith(expected)
+    assert "seen before the fault" in page
+    assert (small / LOG_NAME).read_bytes() == log
+    assert json.loads((small / "report.json").read_text())["run_id"]
+    assert (small / "errors.csv").read_text().startswith("provider,model,case_id,attempt,error_code")
+
+
+def test_an_old_success_does_not_hide_a_new_failure(small: Path, tmp_path: Path) -> None:
+    assert write_report(small, _notebook(tmp_path / "good.ipynb", "1")).problem is None
+    again = write_report(small, _notebook(tmp_path / "quits.ipynb", "import sys\nsys.exit(0)"))
+    assert again.problem is not None
+    assert again.problem.startswith("INCOMPLETE")
+
+
+def test_the_notebook_is_executed_with_other_parameters_and_leaves_the_log_alone(
+    report_of_small: Path,
+) -> None:
+    document = nbformat.read(report_of_small / "report.ipynb", as_version=4)
+    (injected,) = [c for c in document.cells if "injected-parameters" in c.metadata.get("tags", [])]
+    assert "examples = 1" in injected.source
+    assert str(report_of_small) in injected.source
+    assert {path.name for path in report_of_small.iterdir()} >= {"report.html", "report.json", "errors.csv"}
+    page = (report_of_small / "report.html").read_text()
+    assert "examples = 1" not in page
+    assert "INCOMPLETE" not in _first_line(page)
+
+
+@pytest.mark.parametrize("name", ["example", "runs", "__class__"])
+def test_a_parameter_the_notebook_does_not_have_is_refused(name: str, small: Path) -> None:
+    with pytest.raises(InputError, match="no parameter"):
+        write_report(small, parameters={name: 1})
+    assert not (small / "report.ipynb").exists()
+
+
+@pytest.mark.parametrize("name", ["api_key", "OPENAI_APIKEY", "auth_token", "password", "client_secret"])
+def test_a_parameter_that_looks_like_a_secret_is_refused_even_where_the_notebook_has_it(
+    name: str, small: Path, tmp_path: Path
+) -> None:
+    notebook = _notebook(tmp_path / "n.ipynb", "1")
+    document = nbformat.read(notebook, as_version=4)
+    document.cells[0].source += f'\n{name}: str = ""'
+    nbformat.write(document, notebook)
+    with pytest.raises(InputError, match="keys never go there"):
+        write_report(small, notebook, {name: "canary-value"})
+    assert not any(b"canary-value" in path.read_bytes() for path in small.iterdir())
+
+
+def test_a_thousand_attempts_make_one_page_of_at_most_a_megabyte(tmp_path: Path) -> None:
+    log = _run(tmp_path / "large", repetitions=3) / LOG_NAME
+    # Under another provider's name the baselines are four models, examples and consistency included.
+    log.write_text(log.read_text().replace('"provider": "baseline"', '"provider": "rules"'))
+    assert log.read_bytes().count(b"\n") > 1000
+    written = write_report(log.parent)
+    assert written.problem is None
+    page = written.html.read_text()
+    assert "raw response of turn" in page
+    assert len(page.encode()) <= 1_000_000
+    _has_nothing_from_outside(page)
+
+
+def test_the_page_is_self_contained_and_has_text_for_every_picture(report_of_small: Path) -> None:
+    page = (report_of_small / "report.html").read_text()
+    _has_nothing_from_outside(page)
+    pictures = re.findall(r"<img[^>]*>", page)
+    assert pictures
+    for picture in pictures:
+        alternative = re.search(r'alt="([^"]*)"', picture)
+        assert alternative
+        assert len(alternative[1]) > 20
+        assert "No description has been provided" not in alternative[1]
+        assert 'src="data:image/png;base64,' in picture
+
+
+def _has_nothing_from_outside(page: str) -> None:
+    without_pictures = re.sub(r"data:image/png;base64,[A-Za-z0-9+/=]+", "data:", page)
+    assert "<script" not in page.lower()
+    assert not OUTSIDE.search(without_pictures)
+    assert "<link" not in page
+    assert "<iframe" not in page
+    (policy,) = [meta for meta in re.findall(r"<meta[^>]*>", page) if "Content-Security-Policy" in meta]
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+
+
+def test_the_report_of_a_run_with_a_missing_attempt_is_written_and_fails(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (small / LOG_NAME).read_bytes().splitlines(keepends=True)
+    (small / LOG_NAME).write_bytes(b"".join(lines[:-1]))
+    short = _notebook(tmp_path / "short.ipynb", "print('all there is')")
+    monkeypatch.setattr(report, "write_report", partial(write_report, notebook=short))
+    outcome = CliRunner().invoke(cli.main, ["report", str(small)])
+    assert outcome.exit_code == 1
+    assert "INCOMPLETE: 1 of" in outcome.stderr
+    assert "all there is" in (small / "report.html").read_text()
+
+
+def test_the_shipped_report_notebook_is_found() -> None:
+    assert notebook_path("02_report") == ROOT / "notebooks" / "02_report.ipynb"
