@@ -66,6 +66,7 @@ def main() -> None:
 )
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
 @click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
+@click.option("--live-rates", is_flag=True, help="Course suite: ask the public exchange-rate service.")
 @click.option("--resume", is_flag=True, help="Continue the run that is in --output.")
 @click.option(
     "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
@@ -79,6 +80,7 @@ def run(
     conditions: tuple[str, ...],
     repetitions: int | None,
     parallelism: int | None,
+    live_rates: bool,
     resume: bool,
     retry_errors: bool,
 ) -> None:
@@ -97,7 +99,13 @@ def run(
 
     names = [name for entry in conditions for name in entry.split(",") if name]
     loaded, suites = prepare(
-        config, tools=tools, cases=cases, conditions=names, repetitions=repetitions, parallelism=parallelism
+        config,
+        tools=tools,
+        cases=cases,
+        conditions=names,
+        repetitions=repetitions,
+        parallelism=parallelism,
+        live_rates=live_rates,
     )
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     with TerminalProgress() as progress:

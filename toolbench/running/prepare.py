@@ -19,6 +19,7 @@ def prepare(
     conditions: Sequence[str] = (),
     repetitions: int | None = None,
     parallelism: int | None = None,
+    live_rates: bool = False,
 ) -> tuple[Config, list[Suite]]:
     """Load a configuration and its suites, with what was given beside it taking precedence.
 
@@ -28,6 +29,9 @@ def prepare(
         Path of ``config.json``; suite names in it are looked up in its folder.
     tools, cases
         A contract file and case files to use instead of the configuration's suites; both or neither.
+    live_rates
+        Let the course suite ask the public exchange-rate service instead of its frozen table. The executor
+        script, and with it its hash in the run header, says so.
     conditions
         Names of conditions to keep (the configuration's own or built-in ones); empty keeps all.
 
@@ -52,7 +56,11 @@ def prepare(
             "tools and cases belong together: give both, or neither and name suites in the configuration"
         )
     if tools is not None:
-        return loaded, [load_suite(Path(tools), [Path(case) for case in cases])]
-    if not loaded.suites:
+        suites = [load_suite(Path(tools), [Path(case) for case in cases])]
+    elif loaded.suites:
+        suites = [find_suite(loaded.root, name) for name in loaded.suites]
+    else:
         raise ConfigError(f"{config}: suites: name at least one suite, or give tools and cases")
-    return loaded, [find_suite(loaded.root, name) for name in loaded.suites]
+    if live_rates:
+        suites = [replace(suite, executor={**suite.executor, "live": True}) for suite in suites]
+    return loaded, suites

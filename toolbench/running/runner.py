@@ -51,8 +51,8 @@ class Progress:
 class RunSummary:
     """How a run went.
 
-    ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made; ``stopped`` says
-    why the whole run ended early.
+    ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made;
+    ``stopped`` says why the whole run ended early.
     """
 
     path: Path
