@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -151,6 +152,10 @@ def execute(
         return f"INCOMPLETE: a cell took longer than {cell_timeout} s"
     except DeadKernelError:
         return "INCOMPLETE: the notebook's kernel died"
+    except RuntimeError as fault:
+        # What jupyter_client raises for a kernel that does not answer in its first minute.
+        shutil.copyfile(source, target)
+        return f"INCOMPLETE: the notebook's kernel did not start: {' '.join(str(fault).split())[:200]}"
     return None
 
 

@@ -37,10 +37,9 @@ MAIN_METRICS = {
 def summary(view: RunView) -> Page:
     """What was compared, on what and when; INCOMPLETE comes first when anything is missing."""
     header = view.header
-    pages = [html.heading(f"Run {header.run_id}", 1)]
-    if view.incomplete:
-        pages.append(html.paragraph(view.incomplete, "warning"))
-        pages += [html.paragraph(str(problem), "note") for problem in view.scored.problems[:5]]
+    pages = [html.paragraph(view.incomplete, "warning")] if view.incomplete else []
+    pages += [html.paragraph(str(problem), "note") for problem in view.scored.problems[:5]]
+    pages.append(html.heading(f"Run {header.run_id}", 1))
     models = ", ".join(view.models) or "baselines only"
     cases = sum(len(suite["cases"]) for suite in header.suites)
     facts = {
