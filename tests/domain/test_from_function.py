@@ -258,7 +258,7 @@ def функция(x: int) -> None: ...
     ],
 )
 def test_what_cannot_be_expressed_is_refused_with_a_reason(fn: Any, code: str, said: str) -> None:
-    with pytest.raises(FunctionError, match=".") as raised:
+    with pytest.raises(FunctionError) as raised:
         ToolSpec.from_function(fn)
     assert isinstance(raised.value, SuiteError)
     assert raised.value.code == code
@@ -286,10 +286,14 @@ def test_methods_leave_self_out() -> None:
         ("One line.", "One line.", {}),
         ("Two\nlines.\n\nAnd more.", "Two lines.\n\nAnd more.", {}),
         ("D.\n\nArgs:\n    a: One: two.\n    *b: Three.", "D.", {"a": "One: two.", "b": "Three."}),
-        ("D.\n\nParameters\n----------\na, b\n    Both.\nc : int, optional\n    C.", "D.", {"a": "Both.", "b": "Both.", "c": "C."}),
+        (
+            "D.\n\nParameters\n----------\na, b\n    Both.\nc : int, optional\n    C.",
+            "D.",
+            {"a": "Both.", "b": "Both.", "c": "C."},
+        ),
         ("D.\n\nReturns:\n    a: no parameter.", "D.", {}),
         ("D.\n\nParameters\n----------\na\n    A.\n\nRaises\n------\nb\n    No.", "D.", {"a": "A."}),
     ],
-)  # fmt: skip
+)
 def test_docstrings_are_read(text: str, description: str, parameters: dict[str, str]) -> None:
     assert read_docstring(text) == (description, parameters)

@@ -92,12 +92,13 @@ class Chapter:
         key = words("about_no_key")
         if name and model.provider != "simulator":
             key = words("about_key_set" if os.environ.get(name) else "about_key_missing", name=name)
+        plays = self._embedded or model.provider == "embedded"
         facts = {
             "model": f"{model.provider} / {model.model}",
             "protocol": model.protocol,
             "address": public_url(model.base_url),
             "key": key,
-            "embedded": words("about_embedded_here" if self._embedded else "about_embedded_off"),
+            "embedded": words("about_embedded_here" if plays else "about_embedded_off"),
         }
         frame = pd.DataFrame({"": [words(f"about_{name}") for name in facts], " ": list(facts.values())})
         puppet = layout.box("note", words("about_puppet"), html.paragraph(words("about_puppet_why")))

@@ -78,9 +78,8 @@ def changed(before: str, after: str) -> Page:
     A comma at the end of a line, which comes and goes with what follows, is no difference.
     """
     old, new = before.splitlines(), after.splitlines()
-    matcher = SequenceMatcher(
-        None, *([line.rstrip(",") for line in side] for side in (old, new)), autojunk=False
-    )
+    bare_old, bare_new = ([line.rstrip(",") for line in side] for side in (old, new))
+    matcher = SequenceMatcher(None, bare_old, bare_new, autojunk=False)
     html, text = Markup(""), []
     for kind, a, b, c, d in matcher.get_opcodes():
         parts = (
