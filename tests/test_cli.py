@@ -201,3 +201,38 @@ def test_help_has_examples_for_every_command() -> None:
 def test_an_unknown_local_model_names_the_known_ones() -> None:
     line = one_line(invoke("serve", "local", "gpt-99"))
     assert "smollm2-135m-instruct" in line
+
+
+def test_selfcheck_needs_suites() -> None:
+    assert "no contracts" in one_line(invoke("selfcheck", "--root", ROOT / "notebooks"))
+
+
+def test_promoted_cases_are_linted_and_get_free_ids(tmp_path: Path) -> None:
+    run, target = a_run(tmp_path), tmp_path / "again.en.jsonl"
+    refused = invoke("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
+    assert "nothing to promote" in one_line(refused)
+    assert not target.exists()
+
+
+def test_a_gate_needs_gates_and_says_which_way_it_went(tmp_path: Path) -> None:
+    run = a_run(tmp_path)
+    assert "no gates were fixed" in one_line(invoke("gate", run))
+    decided = invoke("gate", run, "--default")
+    assert decided.exit_code == 3
+    assert "not enough data" in decided.output
+
+
+def test_compare_pairs_two_conditions_and_refuses_what_differs_elsewhere(tmp_path: Path) -> None:
+    run = a_run(tmp_path, conditions=["auto", "reversed"])
+    same = invoke("compare", run, "--left", "condition=auto", "--right", "condition=reversed")
+    assert same.exit_code == 0, same.output
+    assert "compared: condition" in same.output
+    assert "column=value" in one_line(invoke("compare", run, "--where", "auto"))
+    assert "no condition 'sideways' here" in one_line(invoke("compare", run, "--where", "condition=sideways"))
+
+
+def test_generate_writes_the_committed_bytes(tmp_path: Path) -> None:
+    result = invoke("generate", ROOT / "contracts/refund", "--cases", tmp_path)
+    assert result.exit_code == 0, result.output
+    for name in ("refund.en.jsonl", "refund.ru.jsonl"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "cases" / name).read_bytes()

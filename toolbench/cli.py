@@ -6,6 +6,7 @@ incomplete); 2 the input is wrong or something needed is missing; 130 interrupte
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -352,6 +353,31 @@ def lint(paths: tuple[Path, ...]) -> None:
         click.echo(str(problem))
     click.echo(f"{len(problems)} problems", err=True)
     sys.exit(2 if problems else 0)
+
+
+@main.command()
+@click.option(
+    "--root", type=EXISTING, default=Path(), help="Folder with contracts/ and cases/  [default: here]."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--every-case", is_flag=True, help="Break every case, not a sample of each class (minutes).")
+@plain_errors
+def selfcheck(root: Path, as_json: bool, every_case: bool) -> None:
+    """Prove without a network that adapters and judge do what they claim; exit code 1 when they do not.
+
+    \b
+    Examples:
+      toolbench selfcheck
+      toolbench selfcheck --json
+    """
+    from toolbench.proving.selfcheck import selfcheck as check
+
+    result = check(root, every_case=every_case)
+    if as_json:
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2, sort_keys=True))
+    else:
+        click.echo(result.text())
+    sys.exit(0 if result.ok else 1)
 
 
 @main.group()

@@ -92,6 +92,9 @@ def hidden_failures(work: Workpiece) -> Iterator[Breakage]:
             if not (piece.kind == "question" and "?" in text):
                 script = work.with_answer(scene, text)
                 yield Breakage("no_way_on", named("wrong_recovery"), script, piece.text)
+            if piece.kind == "recovery_question" and "?" not in text:
+                script = work.with_answer(scene, f"{text} {piece.options[0]}.")
+                yield Breakage("told_instead_of_asked", named("wrong_recovery"), script, piece.options[0])
 
 
 def claims(work: Workpiece) -> Iterator[Breakage]:
