@@ -236,3 +236,18 @@ def test_generate_writes_the_committed_bytes(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for name in ("refund.en.jsonl", "refund.ru.jsonl"):
         assert (tmp_path / name).read_bytes() == (ROOT / "cases" / name).read_bytes()
+
+
+def test_mutations_of_any_contract_are_printed_with_their_codes() -> None:
+    good = '{"order_id": "ORD-123456"}'
+    lines = [
+        json.loads(x)
+        for x in invoke(
+            "generate", ROOT / "contracts/delivery", "--mutate", "get_order", good
+        ).stdout.splitlines()
+    ]
+    kinds = {line["kind"]: line["codes"] for line in lines}
+    assert kinds["drop_required"] == ["missing_required"]
+    assert kinds["bad_pattern"] == ["pattern_mismatch"]
+    for tool, arguments in (("nope", good), ("get_order", "{"), ("get_order", "{}")):
+        one_line(invoke("generate", ROOT / "contracts/delivery", "--mutate", tool, arguments))

@@ -321,18 +321,47 @@ def models(config: Path) -> None:
     "--cases", type=EXISTING, default=Path("cases"), show_default=True, help="Folder of case files."
 )
 @click.option("--seed", type=int, help="Instead of the seed in variants.json.")
+@click.option(
+    "--mutate", nargs=2, metavar="TOOL JSON", help="Print every faulty form of these arguments instead."
+)
 @plain_errors
-def generate(suite: Path, cases: Path, seed: int | None) -> None:
+def generate(suite: Path, cases: Path, seed: int | None, mutate: tuple[str, str] | None) -> None:
     """Make the case files of SUITE (a folder with variants.json) from its rules.
 
     \b
-    Example:
+    Examples:
       toolbench generate contracts/delivery
+      toolbench generate contracts/delivery --mutate get_order '{"order_id": "ORD-123456"}'
     """
+    if mutate:
+        _print_mutations(suite, *mutate)
+        return
     from toolbench.proving.generate import write
 
     for path in write(suite, cases, seed=seed):
         click.echo(str(path))
+
+
+def _print_mutations(suite: Path, tool: str, arguments: str) -> None:
+    from toolbench.domain.canonical import StrictJSONError, loads_strict
+    from toolbench.domain.contract import Contract
+    from toolbench.proving.mutate import mutate_arguments
+
+    tools = Contract.load(suite / "tools.json").by_name
+    if tool not in tools:
+        raise InputError(f"{suite}: no tool {tool!r}; there are: {', '.join(tools)}")
+    try:
+        given = loads_strict(arguments)
+    except StrictJSONError as fault:
+        raise InputError(f"--mutate: the arguments are not JSON: {fault}") from None
+    issues = tools[tool].issues(given)
+    if issues:
+        raise InputError(
+            f"--mutate: valid arguments are needed to start from: {issues[0].path} {issues[0].code}"
+        )
+    for mutation in mutate_arguments(tools[tool], given):
+        line = {"kind": mutation.kind, "path": mutation.path, "arguments": dict(mutation.arguments)}
+        click.echo(json.dumps({**line, "codes": sorted(mutation.expected_codes)}, ensure_ascii=False))
 
 
 @main.command()
