@@ -53,6 +53,13 @@ def test_settings_of_a_run_win_over_defaults() -> None:
         pytest.param({"temprature": 1}, "temprature", id="unknown-key"),
         pytest.param({"runs": [], "baselines": []}, "name anything to run", id="nothing-to-run"),
         pytest.param({"repetitions": 0}, "repetitions", id="no-repetition"),
+        pytest.param({"runs": [{**RUN, "base_url": "http://x:abc/v1"}]}, "no usable address", id="port"),
+        pytest.param({"runs": [{**RUN, "base_url": "http://x:99999/v1"}]}, "no usable", id="large-port"),
+        pytest.param({"runs": [{**RUN, "base_url": "http://[::1/v1"}]}, "no usable address", id="bracket"),
+        pytest.param({"runs": [{**RUN, "base_url": "http://h/v1\r\nX: y"}]}, "no usable", id="line-end"),
+        pytest.param({"runs": [{**RUN, "base_url": f"http://{'a' * 300}/v1"}]}, "no usable", id="long-label"),
+        pytest.param({"runs": [{**RUN, "headers": {"ключ": "x"}}]}, "no HTTP header", id="header-name"),
+        pytest.param({"runs": [{**RUN, "headers": {"X-A": "я"}}]}, "no HTTP header", id="header-value"),
     ],
 )
 def test_a_wrong_configuration_is_refused_in_one_line(data: dict[str, Any], message: str) -> None:

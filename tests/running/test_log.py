@@ -187,3 +187,39 @@ def test_a_run_killed_in_the_middle_resumes_without_losing_or_repeating(tmp_path
     assert all(dict(after)[key] == when for key, when in before.items())
     lines = (run / LOG_NAME).read_bytes().count(b"\n")
     assert lines == len(planned) + 1
+
+
+def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
+    made = new_log(tmp_path / "r", 1)
+    foreign = [
+        {**made[0].to_json(), "run_id": "other"},
+        {**made[0].to_json(), "case_id": "nobody"},
+        {**made[0].to_json(), "model": "stranger"},
+        {**made[0].to_json(), "condition": "sideways"},
+    ]
+    with (tmp_path / "r" / LOG_NAME).open("a") as log:
+        log.writelines(json.dumps(value) + "\n" for value in foreign)
+    opened = RunLog.open(tmp_path / "r")
+    assert len(opened.problems) == 4
+    assert [a.case_id for a in opened.attempts] == ["c"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"config": {}}, {"config": {"repetitions": "x", "seed": 0}}, {"conditions": [{"name": "a", "odd": 1}]}],
+    ids=["no-config", "wrong-type", "unknown-condition-key"],
+)
+def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str, object]) -> None:
+    new_log(tmp_path / "r", 1)
+    lines = (tmp_path / "r" / LOG_NAME).read_text().split("\n")
+    lines[0] = json.dumps({**json.loads(lines[0]), **change})
+    (tmp_path / "r" / LOG_NAME).write_text("\n".join(lines))
+    with pytest.raises(LogError, match=":1: "):
+        RunLog.open(tmp_path / "r")
+
+
+def test_a_line_nested_without_end_is_a_bad_line(tmp_path: Path) -> None:
+    new_log(tmp_path / "r", 1)
+    with (tmp_path / "r" / LOG_NAME).open("a") as log:
+        log.write("[" * 100_000 + "\n")
+    assert len(RunLog.open(tmp_path / "r").problems) == 1

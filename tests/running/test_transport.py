@@ -191,3 +191,87 @@ async def test_retry_after_is_obeyed() -> None:
     reply = await send(handler)
     assert len(seen) == 2
     assert reply.retries[0]["retry_after"] == pytest.approx(0.03)
+
+
+def test_a_line_end_behind_a_key_does_not_hide_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", CANARY + "\n")
+    model = ModelConfig("p", "m", "chat_completions", "http://127.0.0.1:9/v1", api_key_env="TEST_KEY")
+    assert key_of(model) == CANARY
+    assert CANARY not in redactor_for(Config(runs=(model,)))(f"Incorrect API key: {CANARY}.")
+
+
+@pytest.mark.parametrize("text", [r"AbC\/dEf+gH==secret99", "AbC/dEf+gH==secret99"], ids=["escaped", "plain"])
+def test_a_key_escaped_by_json_is_found(text: str) -> None:
+    assert "secret99" not in Redactor(["AbC/dEf+gH==secret99"])(text)
+
+
+def test_the_part_behind_bearer_and_literal_header_values_are_secrets() -> None:
+    model = ModelConfig(
+        "p", "m", "chat_completions", "http://h/v1", headers={"X-Auth": "Bearer LITERAL-SECRET-1"}
+    )
+    assert "LITERAL" not in redactor_for(Config(runs=(model,)))("seen: LITERAL-SECRET-1")
+
+
+def test_a_dummy_key_that_everybody_can_read_spoils_no_record() -> None:
+    assert Redactor(["ollama"], public='{"provider": "ollama"}')("ollama says hi") == "ollama says hi"
+
+
+def test_a_key_that_no_header_can_carry_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", "ключ-секретный")
+    with pytest.raises(ConfigError, match="TEST_KEY holds characters") as error:
+        key_of(ModelConfig("p", "m", "chat_completions", "http://x/v1", api_key_env="TEST_KEY"))
+    assert "секрет" not in str(error.value)
+
+
+async def test_credentials_in_an_address_become_a_header() -> None:
+    handler, seen = failing(httpx.Response(200, json=said("hi")))
+    await send(handler, ModelConfig("p", "m", "chat_completions", "http://user:pw123456@127.0.0.1:9/v1"))
+    assert seen[0].headers["authorization"].startswith("Basic ")
+    assert "pw123456" not in str(seen[0].url)
+
+
+async def test_half_a_character_in_the_history_is_sent_escaped() -> None:
+    handler, seen = failing(httpx.Response(200, json=said("hi")))
+    async with Transport(Redactor([]), transport=httpx.MockTransport(handler)) as transport:
+        await transport.send(MODEL, ADAPTER, Request("/chat/completions", {"messages": ["\ud800"]}))
+    assert rb"\ud800" in seen[0].content
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, UnicodeError, OSError, RecursionError], ids=lambda e: e.__name__
+)
+async def test_whatever_breaks_while_sending_ends_one_attempt_only(error: type[Exception]) -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        raise error(f"cannot read http://h/v1?key={CANARY}")
+
+    with pytest.raises(TransportError) as raised:
+        await send(handler)
+    assert raised.value.code == "bad_exchange"
+    assert CANARY not in str(raised.value)
+
+
+@pytest.mark.parametrize("header", ["retry-after", "retry-after-ms"])
+async def test_a_wait_beyond_all_numbers_is_no_wait(header: str) -> None:
+    handler, _ = failing(httpx.Response(429, headers={header: "9" * 400}))
+    with pytest.raises(TransportError) as error:
+        await send(handler)
+    assert error.value.retry_after is None
+    json.dumps(error.value.retries, allow_nan=False)
+
+
+async def test_a_garbage_status_line_ends_one_attempt_only() -> None:
+    import asyncio
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(100)
+        writer.write(b"garbage\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    model = ModelConfig("p", "m", "chat_completions", f"http://127.0.0.1:{port}/v1?k={CANARY}")
+    async with server, Transport(redactor_for(Config(runs=(model,))), retries={"tries": 1}) as transport:
+        with pytest.raises(TransportError) as error:
+            await transport.send(model, ADAPTER, REQUEST)
+    assert CANARY not in str(error.value) + repr(error.value.retries)

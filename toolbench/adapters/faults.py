@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -103,6 +104,12 @@ def error_text(body: str) -> str:
 
 def retry_after(headers: Mapping[str, str], body: str) -> float | None:
     """Return the seconds a server asks to wait: milliseconds, seconds or date header, or Gemini's body."""
+    seconds = _seconds(headers, body)
+    # A wait of 400 digits is no number anybody can wait for, nor one that JSON can hold.
+    return seconds if seconds is not None and math.isfinite(seconds) else None
+
+
+def _seconds(headers: Mapping[str, str], body: str) -> float | None:
     milliseconds = headers.get("retry-after-ms", "")
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", milliseconds):
         return float(milliseconds) / 1000
@@ -112,7 +119,7 @@ def retry_after(headers: Mapping[str, str], body: str) -> float | None:
     if value:
         try:
             return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
     in_body = re.search(r'"retryDelay"\s*:\s*"([0-9]+(?:\.[0-9]+)?)s"', body)
     return float(in_body.group(1)) if in_body else None

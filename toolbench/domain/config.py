@@ -236,7 +236,32 @@ def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) ->
             raise ConfigError(f"{where}.{name}: {entry[name]!r} is a placeholder; put the real value there")
     if entry["base_url"].startswith(EMBEDDED) and entry["protocol"] in ("ollama_chat", "generate_content"):
         raise ConfigError(f"{where}.protocol: the embedded server does not speak {entry['protocol']}")
+    _check_address(entry["base_url"], f"{where}.base_url")
+    for name, value in entry.get("headers", {}).items():
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or not re.fullmatch(r"[\x20-\x7e]*", value):
+            raise ConfigError(f"{where}.headers: {name!r} or its value holds what no HTTP header can carry")
     return ModelConfig(**{**entry, "settings": Settings(**{**defaults, **entry.get("settings", {})})})
+
+
+def _check_address(url: str, where: str) -> None:
+    """Refuse an address that no request could be sent to, before anything is run."""
+    if url.startswith(EMBEDDED):
+        return
+    shown = public_url(url) if url.isprintable() and "[" not in url else "it"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna")
+    except ValueError as fault:
+        raise ConfigError(f"{where}: {shown} is no usable address: {fault}") from None
+    if (
+        not host
+        or not re.fullmatch(r"[\x21-\x7e]+", url)
+        or any(len(label) > 63 for label in host.split("."))
+    ):
+        raise ConfigError(f"{where}: {shown} is no usable address")
+    if port == 0:
+        raise ConfigError(f"{where}: port 0 is no address")
 
 
 def _conditions(entries: Iterable[str | Mapping[str, Any]], where: str) -> tuple[Condition, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.canonical import JSON, canonical_json, sha256
 from toolbench.domain.config import Config
-from toolbench.domain.files import read_json
+from toolbench.domain.files import read_json, schema_validator
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import ConfigError
@@ -54,6 +54,11 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
     if not any(True for _ in header.plan()):
         raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
     return header
+
+
+def public_text(header: RunHeader) -> str:
+    """Return all text that is open anyway: the header, and the words every record is made of."""
+    return canonical_json([header.to_json(), schema_validator("record").schema])
 
 
 def differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = "") -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,9 +19,11 @@ import orjson
 from filelock import FileLock, Timeout
 
 from toolbench.domain.canonical import JSON
+from toolbench.domain.config import Condition
 from toolbench.domain.files import describe, schema_validator
 from toolbench.domain.record import FORMAT, Attempt, RunHeader
-from toolbench.errors import LogError
+from toolbench.domain.suite import Suite
+from toolbench.errors import LogError, SuiteError
 
 LOG_NAME = "attempts.jsonl"
 _LONG_NUMBER = re.compile(rb"[:,\[ ]-?[0-9]{19}")
@@ -76,9 +78,21 @@ class RunLog:
         if fault is not None:
             raise LogError(f"{path}:1: {describe(fault)}")
         log = cls(path, RunHeader.from_json(data), problems)
+        try:
+            suites = log.header.load_suites()
+            conditions = log.header.load_conditions()
+            any(log.header.plan(suites))
+        except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as fault:
+            raise LogError(f"{path}:1: the run header cannot be used: {fault}") from None
         for line, position, value in values:
-            if value.get("type") == "attempt":
-                log._last[_key(value)] = (line, position)
+            if value.get("type") != "attempt":
+                problems.append(BadLine(str(path), line, "a second run header; ignored"))
+                continue
+            reason = _foreign(value, log.header, suites, conditions)
+            if reason:
+                problems.append(BadLine(str(path), line, reason))
+                continue
+            log._last[_key(value)] = (line, position)
         return log
 
     def __len__(self) -> int:
@@ -149,6 +163,18 @@ class LogWriter:
 
     def set_torn_tail_aside(self) -> BadLine | None:
         """Move an unfinished last line to ``attempts.jsonl.bad`` and say so."""
+        try:
+            torn = self._cut_tail()
+        except OSError as fault:
+            reason = f"cannot be mended ({fault.strerror}); free some space first"
+            raise LogError(f"{self.path}: {reason}") from None
+        if torn is None:
+            return None
+        lines, tail = torn
+        reason = f"unfinished line of {len(tail)} bytes set aside in {LOG_NAME}.bad"
+        return BadLine(str(self.path), lines + 1, reason)
+
+    def _cut_tail(self) -> tuple[int, bytes] | None:
         end = lines = size = 0
         with open(self.path, "rb") as stream:
             for raw in stream:
@@ -162,8 +188,27 @@ class LogWriter:
         with open(self.path.with_name(LOG_NAME + ".bad"), "ab") as bad:
             bad.write(tail + b"\n")
         os.truncate(self.path, end)
-        reason = f"unfinished line of {len(tail)} bytes set aside in {LOG_NAME}.bad"
-        return BadLine(str(self.path), lines + 1, reason)
+        return lines, tail
+
+
+def _foreign(
+    value: Mapping[str, Any],
+    header: RunHeader,
+    suites: Mapping[str, Suite],
+    conditions: Mapping[str, Condition],
+) -> str | None:
+    """Return why an attempt is not one of this run, or ``None``."""
+    if value["run_id"] != header.run_id:
+        return f"belongs to run {value['run_id']!r}, not {header.run_id!r}"
+    suite = suites.get(value["suite"])
+    if suite is None or (value["lang"], value["case_id"]) not in suite.case_by_key:
+        return "names a case that the run does not have"
+    if value["condition"] not in conditions:
+        return "names a condition that the run does not have"
+    players = {(p["provider"], p["model"], p["protocol"]) for p in header.players}
+    if (value["provider"], value["model"], value["protocol"]) not in players:
+        return "names a model that the run does not have"
+    return None
 
 
 def _key(value: dict[str, Any]) -> tuple[str, ...]:
@@ -188,7 +233,7 @@ def _read(
                 continue
             try:
                 values = _values(raw)
-            except ValueError as fault:
+            except (ValueError, RecursionError) as fault:
                 torn = "" if raw.endswith(b"\n") else "unfinished line: "
                 problems.append(BadLine(str(path), number, f"{torn}not valid JSON: {fault}"))
                 continue

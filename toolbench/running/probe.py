@@ -12,16 +12,20 @@ import httpx
 
 from toolbench.adapters import adapter_for
 from toolbench.adapters.faults import classify
+from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.config import EMBEDDED, Config, ModelConfig, public_url
 from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, ServingError
-from toolbench.running.redaction import extra_headers, key_of, redactor_for
+from toolbench.running.redaction import credentials, extra_headers, key_of, redactor_for
 
 LISTING: Mapping[str, str] = {"ollama_chat": "/tags"}
 """Path that lists models, by protocol; ``/models`` everywhere else."""
 
 PATIENCE = 10.0
-"""Seconds a server may take."""
+"""Seconds a server may take in all."""
+
+LARGEST_LIST = 4_000_000
+"""Bytes of a list of models that are read at most."""
 
 
 @dataclass(frozen=True)
@@ -90,28 +94,43 @@ async def _state(client: httpx.AsyncClient, model: ModelConfig) -> str | None:
     key = key_of(model)
     headers = {**(adapter.auth_headers(key) if key else {}), **extra_headers(model)}
     redact = redactor_for(Config(runs=(model,)))
-    url = httpx.URL(model.base_url)
+    url = httpx.URL(model.base_url).copy_with(userinfo=b"")
     url = url.copy_with(path=url.path.rstrip("/") + LISTING.get(model.protocol, "/models"))
+    login = credentials(model.base_url)
     try:
-        response = await client.get(url, headers=headers)
-    except httpx.HTTPError as fault:
+        async with (
+            asyncio.timeout(PATIENCE),
+            client.stream("GET", url, headers=headers, auth=login) as response,
+        ):
+            text = redact(await _bounded(response))
+    except (httpx.HTTPError, TimeoutError, OSError, ValueError, OverflowError, httpx.InvalidURL) as fault:
         reason = " ".join(str(fault).split()) or type(fault).__name__
         return f"no answer from {public_url(model.base_url)}: {redact(reason)}"
     if response.status_code in (404, 405, 501):
         return None  # The server is there and has no list of models; nothing more can be learnt cheaply.
     if not response.is_success:
-        return redact(classify(response.status_code, response.headers, response.text).message)
-    return _listed(response, model)
+        return classify(response.status_code, redact.headers(response.headers), text).message
+    return _listed(text, model)
 
 
-def _listed(response: httpx.Response, model: ModelConfig) -> str | None:
+async def _bounded(response: httpx.Response) -> str:
+    """Return a reply's text, as much of it as a list of models can need."""
+    read = bytearray()
+    async for chunk in response.aiter_bytes():
+        read += chunk
+        if len(read) > LARGEST_LIST:
+            raise ValueError(f"the list of models is longer than {LARGEST_LIST} bytes")
+    return read.decode("utf-8", "replace")
+
+
+def _listed(text: str, model: ModelConfig) -> str | None:
     try:
-        body = response.json()
-    except ValueError:
+        body = loads_strict(text)
+    except StrictJSONError:
         return "the address answers, but not with JSON: is the API version missing in base_url?"
     names = _names(body)
     if names and not any(model.model == name or name.endswith(f"/{model.model}") for name in names):
-        shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        shown = ", ".join(name[:80] for name in names[:5]) + (" …" if len(names) > 5 else "")
         return f"the server does not list {model.model!r}; it has {shown}"
     return None
 

@@ -65,21 +65,19 @@ def _read(stage: Stage, turn: TurnRecord) -> ModelDecision | TransportError:
         stream=turn.first_token_ms is not None,
     )
     try:
-        body = _body(stage, str(turn.response["text"]), request.stream)
+        body = _body(stage, str(turn.response["text"]))
         return stage.adapter.parse_decision(body, request, stage.offer(first=turn.index == 0))
     except TransportError as fault:
         return fault
 
 
-def _body(stage: Stage, text: str, streamed: bool) -> dict[str, Any]:
-    if not streamed:
-        try:
-            body: dict[str, Any] = json.loads(text)
-            return body
-        except ValueError:
-            # A stream without a single token has no time of its first one.
-            pass
-    return assemble(stage.adapter.stream_assembler(), text)
+def _body(stage: Stage, text: str) -> dict[str, Any]:
+    """Return the body behind a kept text: one JSON document, or the lines of a stream."""
+    try:
+        body: dict[str, Any] = json.loads(text)
+        return body
+    except (ValueError, RecursionError):
+        return assemble(stage.adapter.stream_assembler(), text)
 
 
 def _compare(

@@ -21,10 +21,10 @@ from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
-from toolbench.running.header import differences, make_header
+from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.log import LOG_NAME, BadLine, LogWriter, RunLog
 from toolbench.running.play import AttemptBudgetReached, Send, play
-from toolbench.running.redaction import extra_headers, key_of, redactor_for
+from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
 from toolbench.running.transport import Reply, Transport
 
 HEARTBEAT = 0.2
@@ -106,7 +106,8 @@ async def run_matrix(
     header = make_header(config, suites, output.resolve().name)
     summary = RunSummary(path=output)
     _make_folder(output, resume)
-    with LogWriter(output, redactor_for(config)) as writer:
+    redactor = redactor_for(config, public_text(header))
+    with LogWriter(output, redactor) as writer:
         if (output / LOG_NAME).stat().st_size:
             summary.set_aside = writer.set_torn_tail_aside()
             header, finished = _continue(output, header, retry_errors)
@@ -117,7 +118,7 @@ async def run_matrix(
         summary.total = len(plan)
         summary.skipped = sum(planned.key in finished for planned in plan)
         todo = [planned for planned in plan if planned.key not in finished]
-        matrix = _Matrix(config, header, writer, summary, on_attempt)
+        matrix = _Matrix(config, header, writer, redactor, summary, on_attempt)
         await matrix.run(todo)
     return summary
 
@@ -163,12 +164,14 @@ class _Matrix:
         config: Config,
         header: RunHeader,
         writer: LogWriter,
+        redactor: Redactor,
         summary: RunSummary,
         on_attempt: Callable[[Progress], None] | None,
     ) -> None:
         self._config = config
         self._header = header
         self._writer = writer
+        self._redactor = redactor
         self._summary = summary
         self._on_attempt = on_attempt
         self._suites = header.load_suites()
@@ -179,9 +182,7 @@ class _Matrix:
     async def run(self, todo: Sequence[Planned]) -> None:
         heart = asyncio.create_task(_beat())
         try:
-            async with Transport(
-                redactor_for(self._config), self._config.timeouts, self._config.retries
-            ) as transport:
+            async with Transport(self._redactor, self._config.timeouts, self._config.retries) as transport:
                 for player in self._config.players:
                     mine = [p for p in todo if (p.provider, p.model, p.protocol) == player.key]
                     if mine and self._summary.stopped is None:

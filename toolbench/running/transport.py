@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 
 import httpx
 import stamina
+from aiohttp import ClientError
 
 from toolbench.adapters.base import ProviderAdapter, Request, StreamAssembler
 from toolbench.adapters.faults import body_fault, classify
@@ -20,7 +22,7 @@ from toolbench.adapters.streams import LineSplitter
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
-from toolbench.running.redaction import Redactor, extra_headers, key_of
+from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of
 
 TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
 RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0}
@@ -157,7 +159,9 @@ class Transport:
             **extra_headers(model),
         }
         path, _, query = request.path.partition("?")
-        url = httpx.URL(model.base_url)
+        # aiohttp refuses an address that carries credentials beside a header that does.
+        login = credentials(model.base_url)
+        url = httpx.URL(model.base_url).copy_with(userinfo=b"")
         url = url.copy_with(path=url.path.rstrip("/") + path)
         url = url.copy_merge_params(httpx.QueryParams(query)) if query else url
         started = time.monotonic()
@@ -165,7 +169,14 @@ class Transport:
         try:
             async with (
                 asyncio.timeout(self._timeouts["total"]),
-                self._client.stream("POST", url, json=request.body, headers=headers) as response,
+                self._client.stream(
+                    "POST",
+                    url,
+                    # Escaped, because what a model has said may hold half a character (a lone surrogate).
+                    content=json.dumps(request.body, allow_nan=False).encode(),
+                    headers={"content-type": "application/json", **headers},
+                    auth=login,
+                ) as response,
             ):
                 text, first_content = await self._read(response, assembler)
         except TimeoutError:
@@ -174,11 +185,22 @@ class Transport:
             ) from None
         except httpx.HTTPError as error:
             raise TransportError(_code_of(error), self._explain(error, model), retryable=True) from None
+        except (ClientError, OSError, ValueError, RecursionError, httpx.InvalidURL) as error:
+            # Whatever a server sends, one attempt fails and never the run.
+            raise TransportError("bad_exchange", self._explain(error, model), retryable=True) from None
         latency = (time.monotonic() - started) * 1000
         kept = self._redact.headers(response.headers)
         if not response.is_success:
             raise classify(response.status_code, kept, text)
-        body = assembler.finish() if assembler and _is_streamed(response) else _parsed(text, response)
+        if assembler and _is_streamed(response):
+            body = assembler.finish()
+            whole = json.dumps(body)
+            if self._redact(whole) != whole:
+                # A secret cut in two by the stream: only the redacted whole may be kept.
+                text = self._redact(whole)
+                body = json.loads(text)
+        else:
+            body = _parsed(text, response)
         fault = body_fault(body)
         if fault is not None:
             raise fault
@@ -198,7 +220,7 @@ class Transport:
     ) -> tuple[str, float | None]:
         """Return the complete redacted text, and when the first content arrived if it came as a stream.
 
-        Lines are redacted one by one: a key holds no line end, so none can hide between two lines.
+        Lines are redacted one by one; a secret that a stream cuts in two is found in the assembled reply.
         """
         splitter, lines, size = LineSplitter(), list[str](), 0
         first: float | None = None
@@ -224,7 +246,8 @@ class Transport:
     def _explain(self, error: Exception, model: ModelConfig) -> str:
         host = httpx.URL(model.base_url)
         where = f"{host.scheme}://{host.host}" + (f":{host.port}" if host.port else "")
-        reason = self._redact(" ".join(str(error).split())) or type(error).__name__
+        reason = re.sub(r"\w+://\S+", "…", self._redact(" ".join(str(error).split())))
+        reason = reason or type(error).__name__
         return f"{where}: {reason}"[:300]
 
 
