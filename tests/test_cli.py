@@ -6,11 +6,13 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import click
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.support import ROOT
-from toolbench.cli import main
+from toolbench.cli import main, plain_errors
 from toolbench.running.log import LOG_NAME
 
 DELIVERY = [
@@ -210,8 +212,20 @@ def test_selfcheck_needs_suites() -> None:
 def test_promoted_cases_are_linted_and_get_free_ids(tmp_path: Path) -> None:
     run, target = a_run(tmp_path), tmp_path / "again.en.jsonl"
     refused = invoke("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
-    assert "nothing to promote" in one_line(refused)
+    assert "nothing to promote: baselines are left out" in one_line(refused)
     assert not target.exists()
+
+
+def test_a_failed_case_is_promoted_once(tmp_path: Path) -> None:
+    run, target = a_run(tmp_path), tmp_path / "again.en.jsonl"
+    log = run / LOG_NAME
+    log.write_text(log.read_text().replace('"provider": "baseline"', '"provider": "rules"'))
+    wanted = ("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
+    assert invoke(*wanted).exit_code == 0
+    first = target.read_text()
+    assert first.count("\n") > 0
+    assert "0 cases added" in invoke(*wanted).stdout
+    assert target.read_text() == first
 
 
 def test_a_gate_needs_gates_and_says_which_way_it_went(tmp_path: Path) -> None:
@@ -228,6 +242,9 @@ def test_compare_pairs_two_conditions_and_refuses_what_differs_elsewhere(tmp_pat
     assert same.exit_code == 0, same.output
     assert "compared: condition" in same.output
     assert "column=value" in one_line(invoke("compare", run, "--where", "auto"))
+    for column in ("scored", "label"):
+        line = one_line(invoke("compare", run, "--where", f"{column}=True"))
+        assert f"{column!r} is not one of provider, model" in line
     assert "no condition 'sideways' here" in one_line(invoke("compare", run, "--where", "condition=sideways"))
 
 
@@ -236,6 +253,13 @@ def test_generate_writes_the_committed_bytes(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for name in ("refund.en.jsonl", "refund.ru.jsonl"):
         assert (tmp_path / name).read_bytes() == (ROOT / "cases" / name).read_bytes()
+
+
+def test_generate_makes_its_folder_or_says_why_not(tmp_path: Path) -> None:
+    assert invoke("generate", ROOT / "contracts/refund", "--cases", tmp_path / "a" / "b").exit_code == 0
+    (tmp_path / "file").write_text("")
+    line = one_line(invoke("generate", ROOT / "contracts/refund", "--cases", tmp_path / "file"))
+    assert "cannot be written" in line
 
 
 def test_mutations_of_any_contract_are_printed_with_their_codes() -> None:
@@ -251,3 +275,77 @@ def test_mutations_of_any_contract_are_printed_with_their_codes() -> None:
     assert kinds["bad_pattern"] == ["pattern_mismatch"]
     for tool, arguments in (("nope", good), ("get_order", "{"), ("get_order", "{}")):
         one_line(invoke("generate", ROOT / "contracts/delivery", "--mutate", tool, arguments))
+
+
+def test_nothing_printed_is_obeyed_by_the_terminal_or_fakes_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    entry = {
+        "provider": "p",
+        "model": "m\nok   p/fake\x1b]0;title\x07",
+        "protocol": "chat_completions",
+        "base_url": "http://127.0.0.1:1/v1",
+        "api_key_env": "NO_SUCH_KEY",
+    }
+    file = config(tmp_path, runs=[entry])
+    listed = invoke("models", "--config", file)
+    assert len(listed.stdout.splitlines()) == 1
+    refused = invoke("lint", tmp_path / "no\x1b[31m\nfile")
+    for result in (listed, refused, invoke("run", "--config", tmp_path / "no\x1b[31m\nfile")):
+        assert result.exit_code == 2
+        assert "\x1b" not in result.output
+        assert "\\u001b" in result.output
+        assert "\\n" in result.output
+
+
+class _Private(httpx.HTTPError):
+    __module__ = "httpx._exceptions"
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (ValueError("a\nb\x1b" + "x" * 500), "toolbench: unexpected ValueError: a\\nb\\u001b" + "x" * 196),
+        (_Private("http://x/?key=canary"), "toolbench: unexpected _Private"),
+    ],
+    ids=["cut and visible", "no message that may hold a key"],
+)
+def test_an_unexpected_error_is_one_line(
+    fault: Exception, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    @plain_errors
+    def broken() -> None:
+        raise fault
+
+    result = CliRunner().invoke(broken)
+    assert result.exit_code == 2
+    assert result.stderr == f"{line}\n"
+    monkeypatch.setenv("TOOLBENCH_DEBUG", "1")
+    assert "Traceback" in CliRunner().invoke(broken).stderr
+
+
+def test_what_click_says_passes_through() -> None:
+    @click.command()
+    @plain_errors
+    def refusing() -> None:
+        raise click.UsageError("not so")
+
+    assert "Error: not so" in CliRunner().invoke(refusing).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "--config", "c.json", "--output", ""), "the path is empty"),
+        (("run", "--config", "c.json", "--conditions", ","), "no condition is named"),
+        (("serve", "simulator", "--port", "65536"), "0<=x<=65535"),
+        (("serve", "local", "m", "--port", "-1"), "0<=x<=65535"),
+    ],
+    ids=["output", "conditions", "simulator", "local"],
+)
+def test_an_option_that_says_nothing_usable_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -7,7 +7,9 @@ incomplete); 2 the input is wrong or something needed is missing; 130 interrupte
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
@@ -18,26 +20,67 @@ import click
 
 from toolbench.errors import InputError, ToolbenchError
 
-EXISTING = click.Path(path_type=Path)
+
+class _SomePath(click.Path):
+    """A path that is not empty: an empty one would silently be the current folder."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+EXISTING = _SomePath(path_type=Path)
+PORT = click.IntRange(0, 65535)
+PRIVATE = ("aiohttp", "httpx", "httpcore", "yarl")
+"""Modules whose errors may quote an address with a key in it: only their type is told."""
+
+
+def say(text: object, err: bool = False) -> None:
+    """Print text with nothing in it that a terminal would obey."""
+    from toolbench.showing.html import visible
+
+    click.echo(visible(text), err=err)
+
+
+def item(text: object, err: bool = False) -> None:
+    """Print one line, whatever is in it."""
+    say(str(text).replace("\n", "\\n"), err=err)
+
+
+def _unexpected(fault: Exception) -> str:
+    kind = type(fault)
+    told = "" if kind.__module__.startswith(PRIVATE) else f": {fault}"[:202]
+    return f"toolbench: unexpected {kind.__name__}{told}"
 
 
 def plain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn every error a user can act on into one line on stderr and exit code 2."""
+    """Turn every error into one line on stderr and exit code 2; ``TOOLBENCH_DEBUG`` adds the traceback."""
 
     @wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
         except ToolbenchError as fault:
-            click.echo(f"toolbench: {fault}", err=True)
+            item(f"toolbench: {fault}", err=True)
             sys.exit(2)
         except BrokenPipeError:
             sys.exit(0)
         except KeyboardInterrupt:
-            click.echo(
-                "toolbench: interrupted; what was finished is kept, --resume continues a run", err=True
-            )
+            say("toolbench: interrupted; what was finished is kept, --resume continues a run", err=True)
             sys.exit(130)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as fault:
+            if os.environ.get("TOOLBENCH_DEBUG"):
+                say(traceback.format_exc(), err=True)
+            item(_unexpected(fault), err=True)
+            sys.exit(2)
 
     return guarded
 
@@ -99,6 +142,8 @@ def run(
     from toolbench.showing.progress import TerminalProgress
 
     names = [name for entry in conditions for name in entry.split(",") if name]
+    if conditions and not names:
+        raise InputError("--conditions: no condition is named")
     loaded, suites = prepare(
         config,
         tools=tools,
@@ -114,19 +159,17 @@ def run(
             loaded, suites, folder, resume=resume, retry_errors=retry_errors, on_attempt=progress
         )
     if summary.set_aside:
-        click.echo(f"toolbench: {summary.set_aside}", err=True)
-    click.echo(
+        item(f"toolbench: {summary.set_aside}", err=True)
+    say(
         f"{folder}: {summary.made} attempts made, {summary.skipped} were there, {summary.total} planned, "
         f"{summary.transport_errors} transport errors"
     )
     for name, reason in summary.abandoned.items():
-        click.echo(f"toolbench: {name}: given up after repeated failure: {reason}", err=True)
+        item(f"toolbench: {name}: given up after repeated failure: {reason}", err=True)
     if summary.stopped:
-        click.echo(f"toolbench: stopped early: {summary.stopped}", err=True)
+        item(f"toolbench: stopped early: {summary.stopped}", err=True)
     if not summary.complete:
-        click.echo(
-            f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True
-        )
+        say(f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True)
     sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
 
 
@@ -152,24 +195,23 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
 
     scored = load_run(run)
     for problem in scored.problems:
-        click.echo(f"toolbench: {problem}", err=True)
+        item(f"toolbench: {problem}", err=True)
     if as_json:
-        click.echo(report_text(scored), nl=False)
+        say(report_text(scored).removesuffix("\n"))
         return
     from toolbench.showing.terminal import score_table
 
-    click.echo(score_table(run))
+    say(score_table(run))
 
 
 def _reparse(run: Path) -> None:
     from toolbench.running.log import RunLog
     from toolbench.running.reparse import reparse
-    from toolbench.showing.html import visible
 
     number = 0
     for number, difference in enumerate(reparse(RunLog.open(run)), 1):  # noqa: B007 - counted
-        click.echo(visible(difference))
-    click.echo(f"{number} differences between recorded and reparsed decisions")
+        item(difference)
+    say(f"{number} differences between recorded and reparsed decisions")
     sys.exit(1 if number else 0)
 
 
@@ -186,17 +228,22 @@ def report(run: Path) -> None:
     from toolbench.showing.report import write_report
 
     written = write_report(run)
-    click.echo(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
+    say(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
     if written.problem:
-        click.echo(f"toolbench: {written.problem}", err=True)
+        item(f"toolbench: {written.problem}", err=True)
         sys.exit(1)
 
 
 def _pairs(values: tuple[str, ...]) -> dict[str, str]:
     """Read ``column=value`` options."""
+    from toolbench.numbers.rows import GROUP
+
     for value in values:
-        if "=" not in value:
+        column, equals, _ = value.partition("=")
+        if not equals:
             raise InputError(f"{value!r}: write column=value, for example condition=auto")
+        if column not in GROUP:
+            raise InputError(f"compare: {column!r} is not one of {', '.join(GROUP)}")
     return dict(value.split("=", 1) for value in values)
 
 
@@ -230,7 +277,6 @@ def compare(
     from toolbench.numbers.compare_text import render
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.sides import select
-    from toolbench.showing.html import visible
 
     runs = [load_run(left)]
     runs.append(load_run(right) if right else runs[0])
@@ -239,7 +285,7 @@ def compare(
     # What was chosen differently is what is compared, unless said otherwise.
     apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
     factors = factor or tuple("model" if name == "provider" else name for name in apart)
-    click.echo(visible(render(paired(sides[0], sides[1], factors=factors))))
+    say(render(paired(sides[0], sides[1], factors=factors)))
 
 
 @main.command()
@@ -257,11 +303,10 @@ def gate(run: Path, gates: Path | None, use_default: bool) -> None:
     """
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.gates import default_gates, evaluate, load_gates
-    from toolbench.showing.html import visible
 
     chosen = load_gates(gates) if gates else default_gates() if use_default else None
     result = evaluate(load_run(run), chosen)
-    click.echo(visible(result))
+    say(result)
     sys.exit(result.exit_code)
 
 
@@ -285,10 +330,18 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.promote import promote as promoted
 
-    taken = [case["id"] for _, case in read_jsonl(output, "case")] if output.exists() else []
-    lines = promoted(load_run(run), suite, lang, codes=code, taken=taken)
+    there = [case for _, case in read_jsonl(output, "case")] if output.exists() else []
+    froms = [case.get("origin") or {} for case in there if case["lang"] == lang]
+    lines = promoted(
+        load_run(run),
+        suite,
+        lang,
+        codes=code,
+        taken=[case["id"] for case in there],
+        origins=[(origin.get("run_id", ""), origin.get("case_id", "")) for origin in froms],
+    )
     append_text(output, lines)
-    click.echo(f"{output}: {lines.count(chr(10))} cases added")
+    say(f"{output}: {lines.count(chr(10))} cases added")
 
 
 @main.command()
@@ -304,14 +357,13 @@ def models(config: Path) -> None:
     import asyncio
 
     from toolbench.running.probe import probe
-    from toolbench.showing.html import visible
 
     found = asyncio.run(probe(config))
     for entry in found:
         mark = "ok  " if entry.usable else "FAIL"
         gates = f"  [{entry.gates}]" if entry.gates else ""
         name = f"{entry.provider}/{entry.model} ({entry.protocol}, {entry.address})"
-        click.echo(visible(f"{mark} {name}: {entry.state}{gates}"))
+        item(f"{mark} {name}: {entry.state}{gates}")
     sys.exit(0 if all(entry.usable for entry in found) else 2)
 
 
@@ -339,7 +391,7 @@ def generate(suite: Path, cases: Path, seed: int | None, mutate: tuple[str, str]
     from toolbench.proving.generate import write
 
     for path in write(suite, cases, seed=seed):
-        click.echo(str(path))
+        item(path)
 
 
 def _print_mutations(suite: Path, tool: str, arguments: str) -> None:
@@ -361,7 +413,7 @@ def _print_mutations(suite: Path, tool: str, arguments: str) -> None:
         )
     for mutation in mutate_arguments(tools[tool], given):
         line = {"kind": mutation.kind, "path": mutation.path, "arguments": dict(mutation.arguments)}
-        click.echo(json.dumps({**line, "codes": sorted(mutation.expected_codes)}, ensure_ascii=False))
+        say(json.dumps({**line, "codes": sorted(mutation.expected_codes)}))
 
 
 @main.command()
@@ -379,8 +431,8 @@ def lint(paths: tuple[Path, ...]) -> None:
 
     problems = list(check(paths))
     for problem in problems:
-        click.echo(str(problem))
-    click.echo(f"{len(problems)} problems", err=True)
+        item(problem)
+    say(f"{len(problems)} problems", err=True)
     sys.exit(2 if problems else 0)
 
 
@@ -403,9 +455,9 @@ def selfcheck(root: Path, as_json: bool, every_case: bool) -> None:
 
     result = check(root, every_case=every_case)
     if as_json:
-        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2, sort_keys=True))
+        say(json.dumps(result.to_json(), indent=2, sort_keys=True))
     else:
-        click.echo(result.text())
+        say(result.text())
     sys.exit(0 if result.ok else 1)
 
 
@@ -417,9 +469,13 @@ def serve() -> None:
 @serve.command("local")
 @click.argument("model")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8080, show_default=True, help="0 takes a free port.")
-@click.option("--context", default=4096, show_default=True, help="Tokens of one request.")
-@click.option("--slots", default=1, show_default=True, help="Requests answered at once.")
+@click.option("--port", type=PORT, default=8080, show_default=True, help="0 takes a free port.")
+@click.option(
+    "--context", type=click.IntRange(min=256), default=4096, show_default=True, help="Tokens of one request."
+)
+@click.option(
+    "--slots", type=click.IntRange(1, 64), default=1, show_default=True, help="Requests answered at once."
+)
 @plain_errors
 def serve_local(model: str, host: str, port: int, context: int, slots: int) -> None:
     """Serve MODEL (a known name or a path to a .gguf file) over HTTP until Ctrl-C.
@@ -436,7 +492,7 @@ def serve_local(model: str, host: str, port: int, context: int, slots: int) -> N
 
 @serve.command("simulator")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", default=8081, show_default=True, help="0 takes a free port.")
+@click.option("--port", type=PORT, default=8081, show_default=True, help="0 takes a free port.")
 @click.option("--script", type=EXISTING, help="What the simulated models do (JSON); see the README.")
 @plain_errors
 def serve_simulator(host: str, port: int, script: Path | None) -> None:

@@ -170,6 +170,8 @@ def test_attempts_without_a_score_are_listed_apart(base_run: Path, tmp_path: Pat
         pytest.param("a\nb", "a\\nb", id="newline inside"),
         pytest.param("a\u2028b", "a\\u2028b", id="line separator"),
         pytest.param("\ud800", "\\ud800", id="lone surrogate"),
+        pytest.param("a\u202eb\u200b\ufeff", "a\\u202eb\\u200b\\ufeff", id="direction and width"),
+        pytest.param("\U000e0041", "\\U000e0041", id="tag"),
         pytest.param('say "hi", ok', 'say "hi", ok', id="quotes and commas"),
         pytest.param("2,5 кг", "2,5 кг", id="Russian"),
         pytest.param(None, "", id="missing"),

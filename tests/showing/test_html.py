@@ -27,6 +27,14 @@ def test_nothing_a_model_says_becomes_markup(page: html.Page) -> None:
     assert "\x07" not in page.html
 
 
+def test_the_text_form_is_made_visible_too() -> None:
+    pages = [html.paragraph("\ud800"), html.bullets(["\x1b[31mred"]), html.heading("\u202eevil")]
+    text = html.join(pages)._repr_mimebundle_()["text/plain"]
+    assert text == "\n\\ud800\n- \\u001b[31mred\n\n\\u202eevil\n"
+    assert text == (html.EMPTY + pages[0] + pages[1] + pages[2]).text
+    text.encode()
+
+
 def test_hostile_text_stays_readable() -> None:
     page = html.paragraph("a <b> & \u202eevil")
     assert "a &lt;b&gt; &amp; \\u202eevil" in page.html

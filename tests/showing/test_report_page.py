@@ -194,5 +194,33 @@ def test_the_report_of_a_run_with_a_missing_attempt_is_written_and_fails(
     assert "all there is" in (small / "report.html").read_text()
 
 
+@pytest.mark.parametrize("name", ["report.json", "errors.csv", "report.html", "report.ipynb"])
+def test_a_file_that_cannot_be_replaced_is_one_line_and_leaves_no_draft(
+    name: str, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small / name).mkdir()
+    short = _notebook(tmp_path / "short.ipynb", "1")
+    monkeypatch.setattr(report, "write_report", partial(write_report, notebook=short))
+    outcome = CliRunner().invoke(cli.main, ["report", str(small)])
+    assert outcome.exit_code == 2
+    (line,) = outcome.stderr.splitlines()[-1:]
+    assert line.startswith("toolbench: ")
+    assert "unexpected" not in line
+    assert not [path for path in small.iterdir() if path.name.startswith(".")]
+
+
+def test_a_full_disk_leaves_the_old_report(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (small / "report.json").write_text("good")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(InputError, match="No space left"):
+        write_report(small)
+    assert (small / "report.json").read_text() == "good"
+    assert {path.name for path in small.iterdir()} == {LOG_NAME, "report.json"}
+
+
 def test_the_shipped_report_notebook_is_found() -> None:
     assert notebook_path("02_report") == ROOT / "notebooks" / "02_report.ipynb"

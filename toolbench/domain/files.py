@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -80,6 +83,27 @@ def append_text(path: Path, text: str, error: type[InputError] = SuiteError) -> 
             stream.write(text)
     except OSError as fault:
         raise error(f"{path}: cannot be written ({fault.strerror or fault})") from None
+
+
+def write_text_atomic(path: Path, text: str, error: type[InputError] = SuiteError) -> None:
+    """Write a file whole or not at all, making its folder; what was there stays until the new text is.
+
+    Raises
+    ------
+    InputError
+        Of the given type, when the file cannot be written.
+    """
+    draft = path.with_name(f".{path.name}.{token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.replace(draft, path)
+    except OSError as fault:
+        raise error(f"{path}: cannot be written ({fault.strerror or fault})") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 @cache

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -36,7 +37,8 @@ COUNTED = ("planned", "attempted", "transport_errors", "unsupported", "budget_st
 ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
 ERRORS_BESIDE = ("suite", "lang", "condition", "reason")
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode categories that break a line, reorder it or do not show: they are spelt out."""
 
 
 def report_json(scored: ScoredRun) -> dict[str, JSON]:
@@ -112,8 +114,8 @@ def errors_csv(scored: ScoredRun) -> str:
     Columns ``provider, model, case_id, attempt, error_code, expected, actual, suite, lang, condition,
     reason``; ``attempt`` is the repetition as in the log, from 0. An attempt without a score has its status
     as code and how it stopped as ``actual``. No cell starts like a formula (such a cell gets a leading
-    apostrophe, as OWASP's "CSV injection" advises) and none holds a control character: every line of the
-    file is one record.
+    apostrophe, as OWASP's "CSV injection" advises) and none holds a control or direction character: every
+    line of the file is one record.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -127,7 +129,12 @@ def safe_cell(value: object) -> str:
     """Return a text that no spreadsheet evaluates and that stays on one line."""
     text = "" if value is None else str(value)
     guarded = f"'{text}" if _FORMULA.match(text) else text
-    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), guarded)
+    return guarded if guarded.isprintable() else "".join(map(_spelt, guarded))
+
+
+def _spelt(character: str) -> str:
+    hidden = unicodedata.category(character) in _HIDDEN
+    return character.encode("unicode_escape").decode() if hidden else character
 
 
 def _error_rows(scored: ScoredRun) -> Iterator[Mapping[str, object]]:

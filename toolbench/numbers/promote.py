@@ -21,6 +21,7 @@ def promote(
     codes: Collection[str] = (),
     baselines: bool = False,
     taken: Collection[str] = (),
+    origins: Collection[tuple[str, str]] = (),
 ) -> str:
     """Return the lines of a case file with one case for every case that failed in a run.
 
@@ -38,6 +39,8 @@ def promote(
         Whether failures of the baselines count.
     taken
         Ids that are in use in the regression suite already: these get the next free number.
+    origins
+        Run and case ids that the regression suite has cases of already: these are not taken again.
 
     Raises
     ------
@@ -57,12 +60,15 @@ def promote(
     header = scored.log.header
     if failed.empty:
         what = f"{suite}/{lang} failed" + (f" with {' or '.join(sorted(codes))}" if codes else "")
-        raise InputError(f"run {header.run_id}: nothing to promote: no attempt at {what}")
+        who = "no attempt" if baselines else "baselines are left out, and no other attempt"
+        raise InputError(f"run {header.run_id}: nothing to promote: {who} at {what}")
     cases = header.load_suites()[suite].case_by_key
     used = set(taken)
     lines = []
     # Sorted, because the order of a log depends on timing when several attempts run at once.
     for case_id, group in failed.groupby("case_id", sort=True):
+        if (header.run_id, str(case_id)) in origins:
+            continue
         source = dict(cases[lang, str(case_id)].source)
         identity = _free_id(str(case_id), header.run_id, used)
         used.add(identity)

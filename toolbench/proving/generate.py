@@ -15,7 +15,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import Contract
-from toolbench.domain.files import read_json
+from toolbench.domain.files import read_json, write_text_atomic
 from toolbench.domain.suite import NO_RULES
 from toolbench.errors import SuiteError
 from toolbench.proving.expectation import expectation, wanted_calls
@@ -72,7 +72,7 @@ def write(suite_dir: Path, cases_dir: Path, *, seed: int | None = None) -> list[
     written = []
     for lang in read_json(suite_dir / "variants.json", "variants")["langs"]:
         path = cases_dir / f"{suite_dir.name}.{lang}.jsonl"
-        path.write_text(as_jsonl(generate(suite_dir, lang, seed=seed)), encoding="utf-8", newline="\n")
+        write_text_atomic(path, as_jsonl(generate(suite_dir, lang, seed=seed)))
         written.append(path)
     return written
 

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """A piece of safe HTML with a plain-text form; notebooks show it by themselves."""
+    """A piece of safe HTML with a plain-text form, made visible; notebooks show it by themselves."""
 
     html: Markup
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", visible(self.text))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/html": str(self.html), "text/plain": self.text}
@@ -35,24 +38,27 @@ class Page:
         return Page(self.html + other.html, f"{self.text}\n{other.text}")
 
 
-EMPTY = Page(Markup(""), "")
 _WORDS = re.compile(r"\S+|\s+")
 
 
 def join(pages: Iterable[Page]) -> Page:
     """Return pages one after another."""
-    result = EMPTY
-    for page in pages:
-        result += page
-    return result
+    pages = list(pages)
+    return Page(Markup("").join(page.html for page in pages), "".join(f"\n{page.text}" for page in pages))
 
 
 def visible(text: object) -> str:
     """Return text with control and direction characters made visible, so that it cannot disguise itself."""
+    text = str(text)
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
     return "".join(
         character if character.isprintable() or character in "\n\t" else f"\\u{ord(character):04x}"
-        for character in str(text)
+        for character in text
     )
+
+
+EMPTY = Page(Markup(""), "")
 
 
 def heading(text: str, level: int = 2, anchor: str | None = None) -> Page:

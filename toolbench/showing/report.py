@@ -18,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from toolbench.domain.files import write_text_atomic
 from toolbench.errors import InputError, LogError
 from toolbench.numbers.outputs import errors_csv, report_text
 from toolbench.showing.view import RunView
@@ -84,19 +85,19 @@ def write_report(
     """
     view = RunView(run)
     folder = view.scored.log.path.parent
-    try:
-        (folder / "report.json").write_text(report_text(view.scored), encoding="utf-8")
-        (folder / "errors.csv").write_text(errors_csv(view.scored), encoding="utf-8", newline="")
-        (folder / STATUS).unlink(missing_ok=True)
-    except OSError as fault:
-        raise LogError(f"{folder}: cannot be written ({fault.strerror})") from None
+    write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
+    write_text_atomic(folder / "errors.csv", errors_csv(view.scored), LogError)
     source = notebook or notebook_path("02_report")
     given = {"run": str(folder.resolve()), **(parameters or {})}
-    stopped = execute(source, folder / "report.ipynb", given, cell_timeout)
+    try:
+        (folder / STATUS).unlink(missing_ok=True)
+        stopped = execute(source, folder / "report.ipynb", given, cell_timeout)
+    except OSError as fault:
+        raise LogError(f"{folder}: the report cannot be made ({fault.strerror or fault})") from None
     if stopped is None and not (folder / STATUS).exists():
         stopped = "INCOMPLETE: the notebook ended before its last cell"
     page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped)
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    write_text_atomic(folder / "report.html", page, LogError)
     return Report(
         html=folder / "report.html",
         notebook=folder / "report.ipynb",
