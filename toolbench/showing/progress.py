@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from toolbench.showing.html import paragraph, visible
+
 if TYPE_CHECKING:
     from toolbench.running.runner import Progress
 
@@ -32,9 +34,8 @@ class TerminalProgress:
                 dynamic_ncols=True,
             )
         attempt = progress.attempt
-        self._bar.set_description_str(
-            f"{attempt.model[:28]} {attempt.lang} {attempt.condition}", refresh=False
-        )
+        name = visible(attempt.model[:28]).replace("\n", " ")
+        self._bar.set_description_str(f"{name} {attempt.lang} {attempt.condition}", refresh=False)
         self._bar.update(1)
 
     def __exit__(
@@ -53,8 +54,6 @@ class NotebookProgress:
     def __call__(self, progress: Progress) -> None:
         """Show one more attempt."""
         from IPython.display import display
-
-        from toolbench.showing.html import paragraph
 
         attempt = progress.attempt
         line = paragraph(
