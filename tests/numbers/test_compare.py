@@ -110,8 +110,8 @@ def edited(run: Path, target: Path, edit: Any) -> ScoredRun:
 
 
 def new_prompt(line: dict[str, Any]) -> dict[str, Any]:
+    line["run_id"] = "edited"
     if line["type"] == "run":
-        line["run_id"] = "edited"
         line["suites"][0]["prompts"] = {"en": "Call only when needed.", "ru": "Только по делу."}
     return line
 

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.suite import Suite
-from toolbench.errors import LogError
 from toolbench.judging.score import score
 from toolbench.numbers import cache as parquet
 from toolbench.numbers.rows import (
@@ -138,14 +137,8 @@ def load_run(run: str | Path) -> ScoredRun:
 
     attempts, calls, findings = _Table(ATTEMPT), _Table(CALL), _Table(FINDING)
     for attempt in log.attempts:
-        try:
-            of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
-            price = prices[attempt.provider, attempt.model, attempt.protocol]
-        except KeyError as fault:
-            raise LogError(
-                f"{log.path}: the attempt {'/'.join(attempt.key)} is not of this run (its header has no "
-                f"{fault}); take the lines of another run out"
-            ) from None
+        of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
+        price = prices[attempt.provider, attempt.model, attempt.protocol]
         verdict = score(attempt, suites[attempt.suite], conditions[attempt.condition])
         who = identity(attempt, of_case["case_class"])
         attempts.add({**who, **of_case, **attempt_row(attempt, verdict, price)})
