@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import pytest
 
 from toolbench.errors import ServingError
-from toolbench.serving.weights import ensure
+from toolbench.local.weights import ensure
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.support import ROOT
 from toolbench.cli import main, plain_errors
-from toolbench.running.log import LOG_NAME
+from toolbench.domain.log import LOG_NAME
 
 DELIVERY = [
     "--tools",

@@ -205,7 +205,7 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
 
 
 def _reparse(run: Path) -> None:
-    from toolbench.running.log import RunLog
+    from toolbench.domain.log import RunLog
     from toolbench.running.reparse import reparse
 
     number = 0
@@ -388,16 +388,16 @@ def generate(suite: Path, cases: Path, seed: int | None, mutate: tuple[str, str]
     if mutate:
         _print_mutations(suite, *mutate)
         return
-    from toolbench.proving.generate import write
+    from toolbench.authoring.generate import write
 
     for path in write(suite, cases, seed=seed):
         item(path)
 
 
 def _print_mutations(suite: Path, tool: str, arguments: str) -> None:
+    from toolbench.authoring.mutate import mutate_arguments
     from toolbench.domain.canonical import StrictJSONError, loads_strict
     from toolbench.domain.contract import Contract
-    from toolbench.proving.mutate import mutate_arguments
 
     tools = Contract.load(suite / "tools.json").by_name
     if tool not in tools:
@@ -427,7 +427,7 @@ def lint(paths: tuple[Path, ...]) -> None:
       toolbench lint contracts cases
       toolbench lint cases/delivery.ru.jsonl
     """
-    from toolbench.proving.lint import lint as check
+    from toolbench.authoring.lint import lint as check
 
     problems = list(check(paths))
     for problem in problems:
@@ -451,7 +451,7 @@ def selfcheck(root: Path, as_json: bool, every_case: bool) -> None:
       toolbench selfcheck
       toolbench selfcheck --json
     """
-    from toolbench.proving.selfcheck import selfcheck as check
+    from toolbench.selfcheck.sections import selfcheck as check
 
     result = check(root, every_case=every_case)
     if as_json:
@@ -485,7 +485,7 @@ def serve_local(model: str, host: str, port: int, context: int, slots: int) -> N
       toolbench serve local qwen2.5-coder-0.5b-instruct
       toolbench serve local ~/models/my-model.gguf --port 9000
     """
-    from toolbench.serving.local import serve_forever
+    from toolbench.local.server import serve_forever
 
     serve_forever(model, host=host, port=port, n_ctx=context, n_parallel=slots)
 
@@ -502,7 +502,7 @@ def serve_simulator(host: str, port: int, script: Path | None) -> None:
     Example:
       toolbench serve simulator --port 8081
     """
-    from toolbench.serving.simulator import serve_forever
+    from toolbench.simulator import serve_forever
 
     serve_forever(host, port, script)
 

@@ -16,7 +16,7 @@ from toolbench.domain.decision import ModelDecision
 from toolbench.errors import TransportError
 from toolbench.running.redaction import Redactor
 from toolbench.running.transport import Transport
-from toolbench.serving.simulator import Simulator
+from toolbench.simulator import Simulator
 
 SCRIPT: dict[str, Any] = {
     "models": {},

@@ -21,7 +21,7 @@ RAN = "() => [window.ran, document.querySelectorAll('main script, .jp-OutputArea
 CELLS = (
     "from toolbench.showing import html, workbench\n"
     "from toolbench.showing.view import RunView\n"
-    "from toolbench.showing.workbench.tracing import traces\n"
+    "from toolbench.workbench.tracing import traces\n"
     "workbench.view('runs/hostile')",
     "seen = RunView('runs/hostile')\n"
     "html.join(\n"

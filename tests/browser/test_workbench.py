@@ -13,8 +13,8 @@ import pytest
 
 from tests.browser.lab import SLOW, artifact, jupyterlab, open_notebook, run_all, watch
 from tests.support import ROOT
-from toolbench.running.log import RunLog
-from toolbench.serving.simulator import Simulator
+from toolbench.domain.log import RunLog
+from toolbench.simulator import Simulator
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 

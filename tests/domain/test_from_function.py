@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
+from toolbench.domain.calculator import calculate
 from toolbench.domain.contract import Contract, ToolSpec
 from toolbench.domain.from_function import FunctionError, read_docstring, tool_entry
 from toolbench.errors import SuiteError
-from toolbench.running.calculator import calculate
 
 
 class Item(TypedDict):

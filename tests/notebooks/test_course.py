@@ -8,7 +8,7 @@ import nbformat
 import papermill
 import pytest
 
-from toolbench.showing.course.words import LANGS, data
+from toolbench.course.words import LANGS, data
 from toolbench.showing.report import execute, notebook_path, render
 
 NAMES = {lang: f"10_course_tool_calling_{lang}" for lang in LANGS}

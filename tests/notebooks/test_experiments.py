@@ -9,9 +9,9 @@ import nbformat
 import pytest
 
 from tests.support import ROOT
-from toolbench.serving.simulator import Simulator
-from toolbench.showing.experiments import ExperimentPage, write_experiment
-from toolbench.showing.experiments.writing import NAMES
+from toolbench.experiments import ExperimentPage, write_experiment
+from toolbench.experiments.writing import NAMES
+from toolbench.simulator import Simulator
 
 EXPECTED = {
     "03_tool_order": [

@@ -20,10 +20,10 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Messages, Offer
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, ToolResult
 from toolbench.errors import TransportError
 from toolbench.judging.score import score
-from toolbench.running.log import RunLog
 from toolbench.running.redaction import redactor_for
 from toolbench.running.runner import RunSummary, run_matrix_sync
 from toolbench.running.transport import Reply, Transport

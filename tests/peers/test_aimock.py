@@ -18,7 +18,7 @@ import pytest
 from tests.adapters.support import STOP, failed, offer, ok
 from tests.peers.support import SAYS, WEATHER, Talk, assert_all_pass, child, gist, retried, run_all
 from toolbench.domain.decision import ModelDecision
-from toolbench.serving.weights import cache_dir
+from toolbench.local.weights import cache_dir
 
 PACKAGE = "@copilotkit/aimock"
 VERSION = "1.43.0"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolbench.running.calculator import MAX_LENGTH, ExpressionError, calculate
+from toolbench.domain.calculator import MAX_LENGTH, ExpressionError, calculate
 from toolbench.running.course_tools import (
     IMPLEMENTATIONS,
     CourseToolError,

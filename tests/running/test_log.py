@@ -10,10 +10,10 @@ import pytest
 
 from tests.support import ROOT, attempt_of, delivery, make_case, said
 from toolbench.domain.config import Config
+from toolbench.domain.log import LOG_NAME, LogWriter, RunLog
 from toolbench.domain.record import Attempt
 from toolbench.errors import LogError
 from toolbench.running.header import make_header
-from toolbench.running.log import LOG_NAME, LogWriter, RunLog
 
 CASE = make_case(user="Hello!", expect={"kind": "text"})
 

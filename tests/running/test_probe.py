@@ -7,7 +7,7 @@ import pytest
 
 from toolbench.errors import ConfigError
 from toolbench.running.probe import Probe, probe
-from toolbench.serving.simulator import Simulator
+from toolbench.simulator import Simulator
 
 RUN = {"provider": "p", "model": "sim-openai", "protocol": "chat_completions", "api_key_env": "SIM_KEY"}
 CANARY = "sk-TEST-0123456789abcdef"

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import delivery, make_case
 from toolbench.domain.config import Config
+from toolbench.domain.log import RunLog
 from toolbench.numbers.frames import load_run
-from toolbench.running.log import RunLog
 from toolbench.running.runner import run_matrix_sync
 
 pytestmark = pytest.mark.local_model

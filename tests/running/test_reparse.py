@@ -7,10 +7,10 @@ from click.testing import CliRunner
 from tests.support import delivery
 from toolbench.cli import main
 from toolbench.domain.config import Config
-from toolbench.running.log import LOG_NAME, RunLog
+from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.running.reparse import reparse
 from toolbench.running.runner import run_matrix_sync
-from toolbench.serving.simulator import Simulator
+from toolbench.simulator import Simulator
 
 PROTOCOLS = ["chat_completions", "responses", "messages", "ollama_chat", "generate_content"]
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support import delivery, make_case, said
 from toolbench.domain.config import Config
+from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.errors import ConfigError, LogError
-from toolbench.running.log import LOG_NAME, RunLog
 from toolbench.running.runner import Progress, run_matrix, run_matrix_sync
 
 SUITE = delivery().keep(

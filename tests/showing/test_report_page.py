@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from tests.support import ROOT, delivery
 from toolbench import cli
 from toolbench.domain.config import Config
+from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
-from toolbench.running.log import LOG_NAME
 from toolbench.running.runner import run_matrix_sync
 from toolbench.showing import report
 from toolbench.showing.report import notebook_path, write_report

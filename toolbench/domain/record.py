@@ -145,6 +145,15 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """One more attempt has ended: it, how many have, and how many are planned."""
+
+    attempt: Attempt
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Planned:
     """One attempt to be made."""
 

@@ -122,7 +122,7 @@ def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
 
     Prompt, executor script, rules and description variants are taken from the folder of ``tools.json``;
     its name is the suite's name. Missing ``executor.json`` or ``rules.json`` mean an empty script and no
-    rules. (A thorough check across the files is :func:`toolbench.proving.lint.lint`.)
+    rules. (A thorough check across the files is :func:`toolbench.authoring.lint.lint`.)
 
     Raises
     ------

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 
+from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
-from toolbench.running.calculator import ExpressionError, calculate
 
 VERSION = "1"
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from toolbench.domain.canonical import sha256
+from toolbench.domain.environment import package_version
 from toolbench.judging import normalizers
 from toolbench.judging import score as judge
 from toolbench.numbers.rows import ATTEMPT, DTYPES, TUPLES
-from toolbench.running.environment import package_version
 
 PATTERN = "attempts.{key}.parquet"
 

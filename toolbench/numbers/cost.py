@@ -1,6 +1,6 @@
 """What an attempt cost, from the tokens its replies report and the dated price of its model.
 
-One formula serves the budget of a running run and every later figure: :func:`toolbench.running.budget.cost`.
+One formula serves the budget of a running run and every later figure: :func:`toolbench.domain.price.cost`.
 Cached tokens are part of the input and reasoning tokens part of the output, so both are counted once.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolbench.domain.price import cost
 from toolbench.domain.record import Attempt
-from toolbench.running.budget import cost
 
 SILENT_FAULTS = frozenset({"timeout", "connection_lost", "not_json"})
 """Transport codes after which the provider may have billed a reply that reported no usage."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
 from toolbench.numbers import cache as parquet
@@ -25,7 +26,6 @@ from toolbench.numbers.rows import (
     finding_rows,
     identity,
 )
-from toolbench.running.log import LOG_NAME, BadLine, RunLog
 
 PLANNED = [*GROUP, "case_id", "case_class", "repetition", "tags"]
 CHUNK = 4096

@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 
 import httpx
 
+from toolbench.domain.calculator import ExpressionError
+from toolbench.domain.calculator import calculate as calculated
 from toolbench.domain.canonical import JSON, loads_strict
-from toolbench.running.calculator import ExpressionError
-from toolbench.running.calculator import calculate as calculated
 
 RATES_URL = "https://open.er-api.com/v6/latest/{base}"
 """A public service that needs no key."""
@@ -66,7 +66,7 @@ class CourseToolError(ValueError):
 
 
 def calculate(expression: str) -> dict[str, JSON]:
-    """Return ``{expression, result}``; see :func:`toolbench.running.calculator.calculate`."""
+    """Return ``{expression, result}``; see :func:`toolbench.domain.calculator.calculate`."""
     try:
         return {"expression": expression, "result": calculated(expression)}
     except ExpressionError as fault:

@@ -9,10 +9,10 @@ from typing import Any
 from toolbench.adapters.base import Request, settled
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.environment import now
 from toolbench.domain.record import Attempt, CallRecord, Planned, Status, TurnRecord
 from toolbench.errors import TransportError
 from toolbench.running.conversation import Act, Ask, Stage, converse, ready_history
-from toolbench.running.environment import now
 from toolbench.running.executor import Executor
 from toolbench.running.transport import Reply
 

@@ -87,7 +87,7 @@ async def _state(client: httpx.AsyncClient, model: ModelConfig) -> str | None:
     """Return what stands in the way, or ``None``."""
     adapter = adapter_for(model.protocol)
     if model.base_url.startswith(EMBEDDED):
-        from toolbench.serving.weights import resolve
+        from toolbench.local.weights import resolve
 
         resolve(model.base_url.removeprefix(EMBEDDED) or model.model)
         return None

@@ -13,10 +13,10 @@ from toolbench.adapters.streams import assemble
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, TurnRecord
 from toolbench.errors import TransportError
 from toolbench.running.conversation import Stage
-from toolbench.running.log import RunLog
 
 
 @dataclass(frozen=True)

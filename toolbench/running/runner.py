@@ -15,14 +15,14 @@ from toolbench.adapters.base import Request
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
-from toolbench.domain.record import Attempt, Planned, RunHeader
+from toolbench.domain.log import LOG_NAME, BadLine, LogWriter, RunLog
+from toolbench.domain.record import Attempt, Planned, Progress, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
 from toolbench.running.header import differences, make_header, public_text
-from toolbench.running.log import LOG_NAME, BadLine, LogWriter, RunLog
 from toolbench.running.play import AttemptBudgetReached, Send, play
 from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
 from toolbench.running.transport import Reply, Transport
@@ -36,15 +36,6 @@ HOPELESS = frozenset(
 """Transport codes that the next attempt will meet as well."""
 
 GIVE_UP_AFTER = 3
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What has just happened, for a progress display."""
-
-    attempt: Attempt
-    done: int
-    total: int
 
 
 @dataclass
@@ -274,7 +265,7 @@ async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
     if not model.base_url.startswith(EMBEDDED):
         yield model
         return
-    from toolbench.serving.local import LocalServer
+    from toolbench.local.server import LocalServer
 
     name = model.base_url.removeprefix(EMBEDDED) or model.model
     server = LocalServer(name, n_parallel=model.parallelism or 1)

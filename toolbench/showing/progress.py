@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from toolbench.domain.record import Progress
 from toolbench.showing.html import paragraph, visible
-
-if TYPE_CHECKING:
-    from toolbench.running.runner import Progress
 
 
 class TerminalProgress:

@@ -1,0 +1,460 @@
+"""The functions behind the experiment notebooks, called without a notebook."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.numbers.support import failed, renamed
+from tests.support import ROOT, delivery
+from toolbench.domain.config import Config, ModelConfig
+from toolbench.experiments import (
+    Refusal,
+    consistency,
+    faults,
+    figures,
+    first_tool,
+    forced,
+    open_run,
+    overview,
+    recovery,
+    spending,
+    tool_order,
+    wire,
+    wording,
+)
+from toolbench.experiments.decisions import changed_cases, changes, decision
+from toolbench.experiments.playing import Plan
+from toolbench.numbers.frames import load_run
+from toolbench.showing.html import Page
+from toolbench.showing.view import RunView
+from toolbench.simulator import Simulator
+
+PROTOCOLS = ("chat_completions", "responses", "messages")
+Played = Callable[..., RunView]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """A function that plays a plan on the English base cases of the delivery suite."""
+
+    def play(plan: Plan, name: str, tags: Sequence[str] = ("base",), **config: Any) -> RunView:
+        root = tmp_path_factory.mktemp("played")
+        for folder in ("contracts", "cases"):
+            (root / folder).symlink_to(ROOT / folder)
+        file = root / "config.json"
+        file.write_text(json.dumps({"runs": [], "suites": ["delivery"], "repetitions": 2, **config}))
+        output = str(root / name)
+        return asyncio.run(open_run(plan, config=str(file), output=output, tags=tags, langs=["en"]))
+
+    return play
+
+
+@pytest.fixture(scope="module")
+def orders(played: Played) -> RunView:
+    return played(tool_order.plan(), "orders")
+
+
+@pytest.fixture(scope="module")
+def variants(played: Played) -> RunView:
+    return played(wording.plan(), "variants")
+
+
+@pytest.fixture(scope="module")
+def modes(played: Played) -> RunView:
+    return played(forced.plan(), "modes")
+
+
+@pytest.fixture(scope="module")
+def failures(played: Played) -> RunView:
+    return played(recovery.plan(["timeout", "not_found"]), "failures", tags=["core"], repetitions=1)
+
+
+@pytest.fixture(scope="module")
+def wires(played: Played) -> Iterator[RunView]:
+    with Simulator() as sim, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIM_KEY", "any")
+        price = {"currency": "USD", "date": "2026-11-30", "input": 1.0, "output": 4.0}
+        common = {"provider": "sim", "model": "sim-router", "api_key_env": "SIM_KEY", "price": price}
+        runs = [{**common, "protocol": name, "base_url": sim.base_url(name)} for name in PROTOCOLS]
+        yield played(wire.plan(), "wires", runs=runs, baselines=[], repetitions=1)
+
+
+def of(table: pd.DataFrame, **where: str) -> Any:
+    """Return the only row of a frame with these values."""
+    for name, value in where.items():
+        table = table[table[name] == value]
+    assert len(table) == 1
+    return table.iloc[0]
+
+
+def test_every_order_is_played_once() -> None:
+    assert [one.tool_order for one in tool_order.conditions(3)] == [
+        "canonical",
+        "rotate:1",
+        "rotate:2",
+        "reversed",
+    ]
+    assert [one.tool_order for one in tool_order.conditions(2)] == ["canonical", "rotate:1"]
+    assert [one.tool_order for one in tool_order.conditions(1)] == ["canonical"]
+
+
+def test_only_a_player_that_looks_at_places_flips(orders: RunView) -> None:
+    table = tool_order.flips(orders)
+    for order in ("rotate:1", "rotate:2", "reversed", tool_order.ANY):
+        first = of(table, player="always_first_tool", order=order)
+        assert (first["changed"], first["cases"], first["rate"]) == (9, 9, 1.0)
+        assert of(table, player="keyword_router", order=order)["changed"] == 0
+        assert of(table, player="always_silent", order=order)["chance"] == 0.0
+    # It draws anew for every attempt: what looks like an effect of the order is chance.
+    assert of(table, player="random_tool", order="reversed")["chance"] > 0.2
+
+
+def test_first_position_preference_is_measured_against_the_choices_over_all_orders(orders: RunView) -> None:
+    table = first_tool.first_position(orders)
+    first = of(table, player="always_first_tool")
+    # First are get_order, quote_delivery and twice cancel_order: (1 + 1 + 2 * 2) / 4 of 4 expected.
+    assert (first["calls"], first["first"], first["expected"]) == (72, 72, 72 * 1.5 / 4)
+    assert first["excess"] == pytest.approx(0.625)
+    assert first["p"] < 0.001
+    router = of(table, player="keyword_router")
+    assert router["first"] == router["expected"]
+    assert router["p"] == 1.0
+    silent = of(table, player="always_silent")
+    assert silent["calls"] == 0
+    assert np.isnan(silent["excess"])
+
+
+def test_orders_are_compared_on_cases_scored_under_each_of_them(orders: RunView) -> None:
+    table = tool_order.accuracy(orders)
+    assert set(table["order"]) == {"canonical", "rotate:1", "rotate:2", "reversed"}
+    assert set(table["scored"]) == {18}
+    router = table[table["player"] == "keyword_router"]
+    assert router["share"].nunique() == 1
+
+
+def test_the_paired_test_is_corrected_over_everything_shown(orders: RunView) -> None:
+    found = tool_order.paired(orders)
+    assert len(found.table) == 3 * 4
+    assert (found.table["p_holm"] >= found.table["p"]).all()
+    assert set(found.table["before"]) == {"auto"}
+
+
+def test_the_cases_that_change_show_each_decision(orders: RunView) -> None:
+    text = tool_order.cases_page(orders).text
+    assert "always_first_tool" in text
+    assert "quote_delivery (0/2)" in text
+    assert "keyword_router" not in text
+
+
+def attempts(**decisions: list[str]) -> pd.DataFrame:
+    """Return a frame as made by ``decided``: case → its decision in each repetition."""
+    rows = [(case, one, one) for case, found in decisions.items() for one in found]
+    return pd.DataFrame(rows, columns=["case_id", "decision", "signature"])
+
+
+def test_changes_use_the_most_frequent_decision_and_the_cases_both_have() -> None:
+    left = attempts(a=["x", "x", "y"], b=["x", "x", "x"], only_left=["x"])
+    right = attempts(a=["x", "y", "x"], b=["y", "y", "x"], only_right=["x"])
+    found = changes(left, right)
+    assert (found["cases"], found["changed"], found["rate"]) == (2, 1, 0.5)
+    # Two of the three pairs of repetitions of a differ, none of b.
+    assert found["chance"] == pytest.approx((2 / 3 + 0) / 2)
+    assert changed_cases(left, right) == {"b"}
+
+
+def test_changes_of_nothing_have_no_rate() -> None:
+    found = changes(attempts(a=["x"]), attempts(b=["x"]))
+    assert found["cases"] == 0
+    assert np.isnan(found["rate"])
+    assert np.isnan(found["chance"])
+
+
+def test_a_decision_names_tools_in_order_and_leaves_arguments_out() -> None:
+    signature = json.dumps([["tool_call", [["a", "{}"], ["b", "{}"]]], ["text", []]])
+    assert decision(signature) == "a+b → text"
+    assert decision("[]") == "nothing"
+
+
+def test_curves_end_at_the_metrics(played: Played) -> None:
+    view = played(consistency.plan(), "repeated", repetitions=3)
+    (arm,) = consistency.arms(view)
+    curves = consistency.curves(view, arm)
+    figures_of = view.at(view.metrics, arm)
+    for player in view.players:
+        mine = curves[curves["player"] == player]
+        assert list(mine["k"]) == [1, 2, 3]
+        assert mine["pass^k"].is_monotonic_decreasing
+        for name in ("pass^k", "pass@k"):
+            expected = of(figures_of, player=player, metric=name)["value"]
+            assert mine[name].iloc[-1] == pytest.approx(expected)
+    cases = consistency.by_case(view, arm)
+    assert set(cases[cases["player"] == "keyword_router"]["distinct"]) == {1}
+    modal = cases[cases["player"] == "random_tool"]["modal_share"].mean()
+    assert modal == pytest.approx(of(figures_of, player="random_tool", metric="consistency")["value"])
+    assert_shown(consistency.agreement_page(view), consistency.grid_page(view), consistency.curves_page(view))
+
+
+def test_sampling_is_left_to_the_provider_and_one_repetition_is_no_question() -> None:
+    model = ModelConfig("p", "m", "chat_completions", "http://127.0.0.1:9/v1")
+    config = Config(runs=(model,), repetitions=1)
+    made, _ = consistency.plan(0.7)(config, [])
+    assert (made.runs[0].settings.temperature, made.runs[0].settings.seed, made.repetitions) == (0.7, None, 2)
+    kept, _ = consistency.plan()(config, [])
+    assert kept.runs[0].settings.temperature == 0.0
+
+
+def test_bad_descriptions_hurt_the_player_that_reads_names(variants: RunView) -> None:
+    found = wording.paired(variants, "descriptions", "", "bad")
+    row = of(found.table, player="keyword_router", metric="pass_rate")
+    assert row["delta"] < -0.5
+    assert row["ci_high"] < 0
+    assert of(found.table, player="always_silent", metric="pass_rate")["delta"] == 0
+    failing = wording.classes(found)
+    router = failing[failing["player"] == "keyword_router"]
+    assert router["newly_failing"].sum() == len(found.newly_failing) == 6
+    assert "direct_lookup" in wording.changed_page(found).text
+    assert_shown(wording.effect_page(found, "", "bad"), wording.classes_page(found))
+
+
+def test_what_was_worded_differently_is_shown_part_by_part(variants: RunView) -> None:
+    page = wording.texts_page(variants, "descriptions", "", "bad")
+    assert "get_order: name" in page.text
+    assert "own wording" in page.text
+    assert " t1" in page.text
+
+
+def test_any_two_prompts_can_be_compared(played: Played) -> None:
+    view = played(wording.plan("prompt", "", "short"), "prompts", repetitions=1)
+    found = wording.paired(view, "prompt", "", "short")
+    assert set(found.table["after"]) == {"prompt_short"}
+    assert "{+" in wording.texts_page(view, "prompt", "", "short").text
+
+
+def test_forced_and_automatic_attempts_stay_apart(modes: RunView) -> None:
+    table = forced.outcomes(modes)
+    assert set(table["outcome"]) <= set(forced.OUTCOMES)
+    counts = table.groupby(["player", "mode"]).size()
+    assert set(counts) == {8}
+    assert of(forced.honoured(modes), player="always_silent")["called"] == 0
+    assert of(forced.honoured(modes), player="random_tool")["called"] == 8
+    router = table[(table["player"] == "keyword_router") & (table["mode"] == "forced")]["outcome"]
+    assert dict(router.value_counts()) == {"exact": 6, "call missing": 2}
+
+
+def test_a_player_that_knows_but_does_not_call_has_a_decision_problem(modes: RunView, tmp_path: Path) -> None:
+    def shy(attempt: dict[str, Any]) -> dict[str, Any] | None:
+        silent = attempt["turns"][0]["decision"]["kind"] == "text"
+        return attempt if silent == (attempt["condition"] == "auto") else None
+
+    def once(header: dict[str, Any]) -> dict[str, Any]:
+        players = {player["model"]: player for player in header["players"]}
+        runs = {run["model"]: run for run in header["config"]["runs"]}
+        return {
+            **header,
+            "players": list(players.values()),
+            "config": {**header["config"], "runs": list(runs.values())},
+        }
+
+    both = {"always_silent": "shy", "keyword_router": "shy"}
+    view = RunView(renamed(modes.path, tmp_path / "shy", both, change=shy, header=once))
+    row = of(forced.decision_or_knowledge(view), player="shy")
+    assert (row["cases"], row["only forced"], row["neither"], row["both"]) == (4, 3, 1, 0)
+    assert "get_order(" in forced.examples_page(view).text
+
+
+def test_model_text_in_a_table_stays_text(modes: RunView) -> None:
+    view = RunView(modes.path)
+    view.calls = view.calls.assign(raw_arguments="<script>alert(1)</script>")
+    page = forced.examples_page(view)
+    assert "<script>" not in page.html
+    assert "&lt;script&gt;" in page.html
+
+
+def test_an_injected_fault_is_all_that_a_tool_answers() -> None:
+    suite = faults.inject(delivery("en"), "timeout")
+    assert suite.name == "delivery+timeout"
+    assert faults.split(suite.name) == ("delivery", "timeout")
+    assert {rule["tool"] for rule in suite.executor["rules"]} == set(suite.contract.by_name)
+    assert all(case.starts_after_result and case.expect.recovery for case in suite.cases)
+    assert type(suite).from_snapshot(suite.snapshot(), "test").cases == suite.cases
+    with pytest.raises(Refusal, match="no fault 'flood'; there are: timeout"):
+        faults.inject(suite, "flood")
+
+
+def test_recovery_is_counted_by_error_code_and_hint(failures: RunView) -> None:
+    table = recovery.by_code(failures)
+    assert set(table["error_code"]) == {"TIMEOUT", "NOT_FOUND"}
+    assert set(table["suite"]) == {"delivery"}
+    for mode in recovery.MODES:
+        assert of(table, player="keyword_router", error_code="TIMEOUT", mode=mode)["text"] == "4/4"
+        assert of(table, player="always_silent", error_code="TIMEOUT", mode=mode)["text"] == "0/4"
+    assert "hidden_tool_failure" in recovery.reactions_page(failures).text
+    assert_shown(recovery.by_code_page(failures), recovery.paired_page(failures))
+
+
+def test_a_provider_that_fails_after_an_error_is_no_wrong_answer(failures: RunView, tmp_path: Path) -> None:
+    def outage(attempt: dict[str, Any]) -> dict[str, Any]:
+        calls = attempt["calls"]
+        return {**failed(attempt), "calls": calls} if attempt["suite"] == "delivery+timeout" else attempt
+
+    view = RunView(renamed(failures.path, tmp_path / "outage", {"keyword_router": "m"}, change=outage))
+    table = recovery.by_code(view)
+    row = of(table, player="m", error_code="TIMEOUT", mode="without")
+    assert (row["text"], row["answers"]) == ("err", 0)
+    assert of(table, player="m", error_code="NOT_FOUND", mode="without")["text"] == "4/4"
+
+
+def test_the_errors_of_the_suites_themselves_have_their_own_codes(played: Played) -> None:
+    view = played(recovery.plan(), "scripted", tags=["core"], repetitions=1)
+    codes = set(recovery.by_code(view)["error_code"])
+    assert {"ORDER_NOT_FOUND", "ALREADY_SHIPPED", "ROUTE_UNAVAILABLE"} <= codes
+
+
+def test_the_same_model_is_paired_over_its_protocols(wires: RunView) -> None:
+    assert wire.models(wires) == {("sim", "sim-router"): list(PROTOCOLS)}
+    found = wire.paired(wires)
+    assert set(found.table["before"]) == {"chat_completions"}
+    assert set(found.table["after"]) == {"responses", "messages"}
+    assert set(found.table["player"]) == {"sim-router"}
+    assert set(wire.flips(wires)["cases"]) == {9}
+    assert_shown(wire.paired_page(wires), wire.flips_page(wires), spending.latency_page(wires))
+
+
+def test_what_a_wire_drops_is_listed(wires: RunView) -> None:
+    table = wire.losses(wires)
+    assert of(table, protocol="messages", kind="not sent")["attempts"] == "9/9"
+    assert "temperature" in of(table, protocol="messages", kind="not sent")["what"]
+    assert "messages" in wire.losses_page(wires).text
+
+
+def test_an_unknown_cost_is_said_and_not_drawn(wires: RunView) -> None:
+    page = spending.cost_page(wires)
+    assert "not known" in page.text
+    assert "<img" not in page.html
+
+
+def test_an_embedded_model_is_played_over_every_protocol() -> None:
+    local = ModelConfig("embedded", "m", "chat_completions", "embedded:", profile="llama_cpp")
+    remote = ModelConfig("remote", "m", "messages", "https://example.com/v1")
+    made, _ = wire.plan()(Config(runs=(local, remote)), [])
+    assert [run.protocol for run in made.runs] == [*PROTOCOLS, "messages"]
+    assert [run.profile for run in made.runs] == ["llama_cpp", None, None, None]
+    with pytest.raises(Refusal, match="no model is configured over two protocols"):
+        wire.plan()(Config(runs=(remote,)), [])
+
+
+REFUSALS: dict[str, Callable[[RunView], object]] = {
+    "tool order": tool_order.accuracy,
+    "first position": first_tool.first_position,
+    "consistency": consistency.agreement_page,
+    "descriptions": lambda view: wording.paired(view, "descriptions", "", "bad"),
+    "prompt": lambda view: wording.paired(view, "prompt", "", "short"),
+    "forced choice": forced.outcomes,
+    "recovery": recovery.by_code,
+    "wire format": wire.paired,
+}
+
+
+@pytest.mark.parametrize("question", REFUSALS)
+def test_a_run_without_the_conditions_is_refused_in_one_line(
+    failures: RunView, question: str, played: Played
+) -> None:
+    view = failures if question != "recovery" else played(forced.plan(), "no_hints_here", repetitions=1)
+    with pytest.raises(Refusal) as refusal:
+        REFUSALS[question](view)
+    assert "\n" not in str(refusal.value)
+    assert "Leave run empty" in str(refusal.value)
+    assert refusal.value._render_traceback_() == [f"Not possible: {refusal.value}"]
+
+
+def test_two_equal_variants_and_unknown_fields_are_refused(variants: RunView) -> None:
+    with pytest.raises(Refusal, match="choose two different ones"):
+        wording.paired(variants, "descriptions", "bad", "bad")
+    with pytest.raises(Refusal, match="choose descriptions or prompt"):
+        wording.plan("weather")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"run": "nowhere"}, {"config": "nowhere.json", "output": "x"}], ids=["run", "config"]
+)
+def test_what_cannot_be_opened_is_refused(arguments: dict[str, str]) -> None:
+    with pytest.raises(Refusal, match="nowhere"):
+        asyncio.run(open_run(tool_order.plan(), **arguments))
+
+
+def test_a_run_that_is_there_is_continued_and_not_repeated(orders: RunView, played: Played) -> None:
+    before = orders.scored.log.path.read_bytes()
+    root = orders.path.parent
+    settings = {"config": str(root / "config.json"), "output": str(orders.path)}
+    again = asyncio.run(open_run(tool_order.plan(), **settings, tags=["base"], langs=["en"]))
+    assert again.scored.log.path.read_bytes() == before
+    with pytest.raises(Refusal, match="cannot be resumed"):
+        asyncio.run(open_run(tool_order.plan(), **settings, tags=["core"], langs=["en"]))
+
+
+def test_the_overview_carries_the_signatures(orders: RunView) -> None:
+    text = overview(orders).text
+    assert text.count("suite:delivery|") == 4
+    assert "tool_order=reversed" in text
+
+
+def texts(fig: Any) -> list[str]:
+    return [text.get_text() for axes in fig.axes for text in axes.texts]
+
+
+def test_figures_say_err_and_dash_where_nothing_was_scored() -> None:
+    shares = pd.DataFrame(
+        {
+            "player": ["a", "a", "b", "c"],
+            "order": ["canonical", "reversed", "canonical", "canonical"],
+            "share": [0.5, 0.25, np.nan, np.nan],
+            "text": ["–", "–", "err", "–"],
+        }
+    )
+    assert texts(figures.order_ticks(shares, "canonical")) == ["err", "–"]
+    pairs = pd.DataFrame(
+        [["a", 0.5, 0.25, -0.25, -0.5, 0.0], ["b", *[np.nan] * 5]],
+        columns=["player", "left", "right", "delta", "ci_low", "ci_high"],
+    )
+    assert texts(figures.slopes(pairs, "before", "after")) == ["–"]
+    points = pd.DataFrame(
+        [["a", "s", 0.5, 0.1, 0.9, "1/2"], ["b", "s", *[np.nan] * 3, "err"]],
+        columns=["label", "series", "value", "low", "high", "text"],
+    )
+    assert texts(figures.dots(points, ["s"], "share", (0, 1))) == ["1/2", "err"]
+    bars = pd.DataFrame({"label": ["a", "b"], "exact": [2, 0], "no call": [1, 0]})
+    assert texts(figures.stacked(bars, ["exact", "no call"])) == ["2", "1", "–"]
+
+
+def test_parts_of_a_bar_differ_in_hatch_as_well_as_in_colour() -> None:
+    bars = pd.DataFrame({"label": ["a"], **{name: [1] for name in forced.OUTCOMES}})
+    patches = figures.stacked(bars, forced.OUTCOMES).axes[0].patches
+    hatches = [patch.get_hatch() for patch in patches]  # type: ignore[attr-defined]
+    assert len(set(hatches)) == len(forced.OUTCOMES)
+
+
+def assert_shown(*pages: Page) -> None:
+    """Every image has words for those who do not see it, and nothing is drawn from elsewhere."""
+    for page in pages:
+        images = page.html.count("<img")
+        assert page.html.count('<img alt="') == images
+        assert page.html.count('src="data:image/png;base64,') == images
+        assert 'alt=""' not in page.html
+
+
+def test_every_picture_has_a_text_alternative(orders: RunView, modes: RunView) -> None:
+    shown = [tool_order.accuracy_page(orders), first_tool.first_position_page(orders)]
+    shown += [forced.outcomes_page(modes), forced.honoured_page(modes), forced.paired_page(modes)]
+    assert_shown(*shown)
+    assert "always_first_tool reversed 0 % (0/18)" in shown[0].text
+
+
+def test_the_frames_hold_what_the_log_says(orders: RunView) -> None:
+    scored = load_run(orders.path).attempts
+    assert len(orders.attempts) == len(scored) == 4 * 9 * 4 * 2

@@ -1,0 +1,1 @@
+"""Writing suites: lint, generated cases, broken arguments."""

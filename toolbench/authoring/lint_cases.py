@@ -1,0 +1,227 @@
+"""Lint of one case: is what it expects allowed, derivable and reachable?
+
+Every function yields reasons, one line each; the caller knows file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise, permutations
+from typing import Any
+
+from toolbench.authoring.ground import Bench, Stage, stages
+from toolbench.authoring.grounding import ungrounded
+from toolbench.domain.canonical import canonical_json
+from toolbench.domain.case import Case, ExpectedCall
+from toolbench.domain.contract import Contract
+
+MAX_ORDERS = 720
+"""Orders of expected calls tried: all of them for up to six calls."""
+
+
+def lint_case(case: Case, bench: Bench) -> Iterator[str]:
+    """Yield every reason why a schema-valid case cannot be trusted."""
+    unknown = list(_unknown_tools(case, bench.contract))
+    yield from unknown
+    yield from _unowned(case, bench.contract)
+    yield from _broken_history(case)
+    if unknown:
+        return
+    for stage in stages(case):
+        for reason in _stage_reasons(case, stage, bench):
+            yield f"{stage.at}{reason}"
+
+
+def _stage_reasons(case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+    yield from _contradictions(stage, case, bench.contract)
+    invalid = False
+    for index, call in enumerate(stage.expect.calls):
+        for reason in _invalid_gold(call, bench.contract):
+            invalid = True
+            yield f".calls[{index}]{reason}"
+        for reason in _underivable(call, index, case, stage, bench):
+            yield f".calls[{index}].arguments.{reason}"
+    yield from _impossible_order(case, stage, bench.rules)
+    yield from _unknown_claims(stage, bench.rules)
+    if not invalid:
+        yield from _unreachable_final(case, stage, bench)
+
+
+def _unknown_tools(case: Case, contract: Contract) -> Iterator[str]:
+    for at, name in _named_tools(case):
+        if name not in contract.by_name:
+            yield f"{at}: unknown tool {name!r} (the contract has {', '.join(contract.by_name)})"
+
+
+def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
+    yield from (("tools", name) for name in case.tools or ())
+    yield from (
+        ("messages.tool_calls", call["name"]) for m in case.messages for call in m.get("tool_calls", ())
+    )
+    for key in ("permitted", "confirmed"):
+        yield from ((f"policy.{key}", name) for name in case.policy.get(key, ()))
+    yield from (("policy.done", done["tool"]) for done in case.policy.get("done", ()))
+    for stage in stages(case):
+        yield from ((f"{stage.at}.calls", call.tool) for call in stage.expect.calls)
+        yield from ((f"{stage.at}.forbidden_tools", name) for name in stage.expect.forbidden_tools)
+        if stage.expect.recovery:
+            forbidden = stage.expect.recovery.forbidden_tools
+            yield from ((f"{stage.at}.recovery.forbidden_tools", name) for name in forbidden)
+
+
+def _unowned(case: Case, contract: Contract) -> Iterator[str]:
+    arguments = {name for tool in contract.tools for name in tool.properties}
+    for name in case.policy.get("owned", {}):
+        if name not in arguments:
+            yield f"policy.owned: no tool has an argument {name!r}"
+
+
+def _broken_history(case: Case) -> Iterator[str]:
+    open_calls: list[str] = []
+    seen: set[str] = set()
+    for index, message in enumerate(case.messages):
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in open_calls:
+                yield f"messages[{index}]: {message['tool_call_id']!r} answers no open call"
+            else:
+                open_calls.remove(message["tool_call_id"])
+            continue
+        if open_calls:
+            yield f"messages[{index}]: the call {open_calls[0]!r} before it has no result"
+        open_calls = [call["id"] for call in message.get("tool_calls", ())]
+        for identifier in open_calls:
+            if identifier in seen:
+                yield f"messages[{index}]: the call id {identifier!r} occurs twice"
+            seen.add(identifier)
+    if open_calls:
+        yield f"messages: the call {open_calls[0]!r} has no result"
+    if case.messages[-1]["role"] == "assistant":
+        yield "messages: the last message must be the user's or a tool's"
+
+
+def _contradictions(stage: Stage, case: Case, contract: Contract) -> Iterator[str]:
+    expect = stage.expect
+    offered = contract.offered(case.tools)
+    names = {tool.name for tool in offered}
+    kinds = " or ".join(expect.kinds)
+    if expect.calls and "tool_call" not in expect.kinds:
+        yield f".calls: a call is expected, but the kind is {kinds}"
+    if expect.must_not_call and (expect.calls or "tool_call" in expect.kinds):
+        yield ".must_not_call: contradicts the expected call"
+    for call in expect.calls:
+        if call.tool in expect.forbidden_tools:
+            yield f".forbidden_tools: {call.tool} is expected and forbidden"
+        if call.tool not in names:
+            yield f".calls: {call.tool} is expected, but not on offer in this case"
+    if expect.missing_fields and "clarification" not in expect.kinds:
+        yield f".missing_fields: nothing is asked for when the kind is {kinds}"
+    arguments = {name for tool in offered for name in tool.properties}
+    for name in expect.missing_fields:
+        if name not in arguments:
+            yield f".missing_fields: no tool on offer has an argument {name!r}"
+    if expect.parallel == "required" and len(expect.calls) < 2:
+        yield f".parallel: required, but {len(expect.calls) or 'no'} call is expected"
+
+
+def _invalid_gold(call: ExpectedCall, contract: Contract) -> Iterator[str]:
+    tool = contract.by_name[call.tool]
+    for issue in tool.issues(dict(call.arguments)):
+        yield f".arguments: violates the contract at {issue.path}: {issue.code}, expected {issue.expected}"
+    for name, values in call.accept.items():
+        if name not in call.arguments:
+            yield f".accept: {name!r} is not an expected argument"
+            continue
+        for value in values:
+            for issue in tool.issues({**call.arguments, name: value}):
+                if issue.path == f"$.{name}" or issue.path.startswith((f"$.{name}.", f"$.{name}[")):
+                    yield f".accept.{name}: {value!r} violates the contract: {issue.code}"
+    for name in call.optional:
+        if name not in call.arguments:
+            yield f".optional: {name!r} is not an expected argument"
+        elif name in tool.required:
+            yield f".optional: {name!r} is required by the contract"
+
+
+def _underivable(call: ExpectedCall, index: int, case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+    others = (
+        stage.calls[:index]
+        if stage.expect.order == "strict"
+        else stage.calls[:index] + stage.calls[index + 1 :]
+    )
+    sources = bench.sources(case, stage.texts, [*stage.made, *others])
+    for path, value in ungrounded(bench.contract.by_name[call.tool], call.arguments, sources):
+        yield (
+            f"{path}: {value!r} cannot be derived from the messages, the context, a tool result, "
+            "a declared synonym or the schema"
+        )
+
+
+def _impossible_order(case: Case, stage: Stage, rules: Mapping[str, Any]) -> Iterator[str]:
+    calls = stage.calls
+    if not calls:
+        return
+    done = [entry["tool"] for entry in case.policy.get("done", ())]
+    before = [*done, *(tool for tool, _ in stage.made)]
+    last = stage.made[-1][0] if stage.made else "START"
+    names = [tool for tool, _ in calls]
+    orders = [names] if stage.expect.order == "strict" else islice(permutations(names), MAX_ORDERS)
+    faults = [next(_order_faults(order, before, last, rules), None) for order in orders]
+    if all(faults):
+        yield f".calls: {faults[0]}"
+    if stage.expect.parallel == "required":
+        for tool in names:
+            waits_for = {*rules.get("requires", {}).get(tool, ()), *_result_sources(tool, rules)}
+            for other in waits_for & set(names) - {tool}:
+                yield f".parallel: required, but rules.json lets {tool} run only after a result of {other}"
+    written = Counter(canonical_json([tool, dict(arguments)]) for tool, arguments in calls)
+    for spelling, times in written.items():
+        tool = json.loads(spelling)[0]
+        allowed = rules.get("repeats", {}).get(tool, {}).get("max", 1)
+        if times > allowed:
+            yield f".calls: the same call of {tool} is expected {times} times, rules.json allows {allowed}"
+
+
+def _order_faults(
+    names: Sequence[str], before: Sequence[str], last: str, rules: Mapping[str, Any]
+) -> Iterator[str]:
+    for index, name in enumerate(names):
+        for needed in rules.get("requires", {}).get(name, ()):
+            if needed not in (*before, *names[:index]):
+                yield f"{name} is expected before {needed}, which rules.json requires first"
+    for previous, following in pairwise([last, *names]):
+        allowed = rules.get("transitions", {}).get(previous)
+        if allowed is not None and following not in allowed:
+            yield f"{following} may not follow {previous} by rules.json"
+
+
+def _result_sources(tool: str, rules: Mapping[str, Any]) -> set[str]:
+    sources = rules.get("depends_on_result", {}).get(tool, {})
+    return {source.partition(".")[0] for source in sources.values()}
+
+
+def _unknown_claims(stage: Stage, rules: Mapping[str, Any]) -> Iterator[str]:
+    declared = rules.get("claims", {})
+    for name in stage.expect.final.no_claims if stage.expect.final else ():
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            yield f".final.no_claims: rules.json has no claim {name!r} (it has {known})"
+
+
+def _unreachable_final(case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+    calls = [*stage.made, *stage.calls]
+    results = [bench.results(call, case.lang) for call in calls]
+    for call, found in zip(calls, results, strict=True):
+        if found and found[0].code == "NOT_SCRIPTED":
+            yield f": no executor rule answers {call[0]}({json.dumps(dict(call[1]), ensure_ascii=False)})"
+            return
+    if not calls or None in results:
+        return
+    sources = bench.sources(case, stage.texts, calls)
+    for key in ("facts", "answers"):
+        for index, wordings in enumerate(getattr(stage.expect.final, key, ())):
+            if not any(map(sources.states, wordings)):
+                yield f".final.{key}[{index}]: no tool result or message can produce any of {list(wordings)}"
+    if stage.expect.recovery and not any(result.is_error for found in results for result in found or ()):
+        yield ".recovery: no result of these calls is an error"

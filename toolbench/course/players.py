@@ -1,0 +1,104 @@
+"""Who plays: the simulator, the embedded model, or whatever the lesson's config cell names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from toolbench.course.words import data
+from toolbench.domain.config import EMBEDDED, Config, ModelConfig, Settings
+from toolbench.errors import InputError, ServingError
+from toolbench.local.server import LocalServer
+from toolbench.local.weights import ensure
+from toolbench.simulator import Simulator
+
+SIMULATED = "simulator:"
+SIMULATOR_KEY = "TOOLBENCH_SIMULATOR_KEY"
+"""Environment variable with the simulator's key. It is no secret: any text will do, but one must be there."""
+EMBEDDED_MODEL = "qwen2.5-coder-0.5b-instruct"
+
+
+def course_root() -> Path:
+    """Return the folder that holds ``contracts`` and ``cases``.
+
+    Raises
+    ------
+    InputError
+        When the course suite is not here.
+    """
+    package = Path(str(resources.files("toolbench")))
+    for folder in (package, package.parent):
+        if (folder / "contracts" / "course").is_dir():
+            return folder
+    raise InputError("contracts/course is not installed; work in a checkout of the repository")
+
+
+class Players:
+    """The servers of one lesson, started when they are needed and stopped with it."""
+
+    def __init__(self) -> None:
+        os.environ.setdefault(SIMULATOR_KEY, "any-text-will-do")
+        self._stack = ExitStack()
+        self.simulator = self._stack.enter_context(Simulator(data("simulated")))
+
+    def close(self) -> None:
+        """Stop every server."""
+        self._stack.close()
+
+    def read(self, config: Mapping[str, Any]) -> ModelConfig:
+        """Return what the config cell names, with an address that can be called.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown field, a placeholder, or a key written into the cell.
+        ServingError
+            When the embedded model cannot be had.
+        """
+        entry = dict(config)
+        if entry.get("base_url") == SIMULATED:
+            protocol = str(entry.get("protocol"))
+            known = {**entry, "base_url": "http://127.0.0.1/"}
+            model = Config.from_json({"runs": [known]}, "config").runs[0]
+            address = self.simulator.base_url(protocol)
+            return replace(model, base_url=address, api_key_env=SIMULATOR_KEY)
+        model = Config.from_json({"runs": [entry]}, "config").runs[0]
+        return self._started(model) if model.base_url.startswith(EMBEDDED) else model
+
+    def simulated(self, model: str, protocol: str, **changes: Any) -> ModelConfig:
+        """Return a model of the simulator; its temperature is its own."""
+        settings = Settings(temperature=None)
+        address = self.simulator.base_url(protocol)
+        return ModelConfig(
+            "simulator", model, protocol, address, api_key_env=SIMULATOR_KEY, settings=settings, **changes
+        )
+
+    def _started(self, model: ModelConfig) -> ModelConfig:
+        server = LocalServer(model.base_url.removeprefix(EMBEDDED) or model.model)
+        self._stack.enter_context(server)
+        return replace(
+            model, base_url=server.base_url, model=server.model, profile=model.profile or "llama_cpp"
+        )
+
+
+def embedded_here() -> bool:
+    """Whether the embedded model can play without anything being fetched."""
+    if find_spec("xllamacpp") is None:
+        return False
+    try:
+        ensure(EMBEDDED_MODEL, progress=False, offline=True)
+    except ServingError:
+        return False
+    return True
+
+
+def embedded_player() -> ModelConfig:
+    """Return the embedded model for a run, which starts and stops it; it may not ramble."""
+    settings = Settings(max_output_tokens=120)
+    return ModelConfig("embedded", EMBEDDED_MODEL, "chat_completions", EMBEDDED, settings=settings)

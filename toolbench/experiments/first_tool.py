@@ -1,0 +1,117 @@
+"""First-position preference: is the tool that stands first in the list chosen because it stands first?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from toolbench.domain.suite import Suite
+from toolbench.experiments.effects import each, fraction, number, percent, points
+from toolbench.experiments.playing import places
+from toolbench.experiments.tool_order import orders
+from toolbench.numbers.paired import DRAWS, Pairs, difference_interval
+from toolbench.numbers.rows import GROUP
+from toolbench.showing import html, plots
+from toolbench.showing.html import Page
+from toolbench.showing.view import RunView
+
+
+def first_position(view: RunView, seed: int = 0) -> pd.DataFrame:
+    """How often is the first tool of the list the one that is called first?
+
+    A choice that does not depend on the order picks the first tool as often as that tool is picked over all
+    orders of the same case: this is ``expected``. ``p`` shuffles the orders inside each case.
+
+    Returns
+    -------
+    DataFrame
+        ``player, suite, lang, calls`` (attempts with a call and at least two tools on offer), ``first``,
+        ``expected``, ``excess`` (share beyond the expected one), ``ci_low, ci_high``, ``p``.
+    """
+    found = orders(view)
+    by_condition = {name: order for order, name in found.items()}
+    calls = view.calls[view.calls["condition"].isin(by_condition) & (view.calls["turn"] == 0)]
+    calls = calls.drop_duplicates([*GROUP, "case_id", "repetition"])
+    rows = []
+    for suite, lang in places(view, list(found.values())):
+        mine = calls[(calls["suite"] == suite) & (calls["lang"] == lang)]
+        listed = _first_tools(view.suites[suite], lang, by_condition)
+        for player in view.players:
+            chosen = mine[mine["player"] == player]
+            first = [
+                listed.get((str(case), str(condition)), "")
+                for case, condition in zip(chosen["case_id"], chosen["condition"], strict=True)
+            ]
+            made = chosen.assign(first=first)
+            made = made[made["first"] != ""]
+            rows.append({"player": player, "suite": suite, "lang": lang, **_preference(made, seed)})
+    return pd.DataFrame(rows)
+
+
+def _first_tools(suite: Suite, lang: str, by_condition: dict[str, str]) -> dict[tuple[str, str], str]:
+    """Return (case, condition) → the first tool on offer, for cases with a choice of tools."""
+    offers = {
+        (case.id, name): suite.contract.offered(case.tools, order)
+        for case in suite.cases
+        if case.lang == lang
+        for name, order in by_condition.items()
+    }
+    return {key: tools[0].name for key, tools in offers.items() if len(tools) > 1}
+
+
+def _preference(made: pd.DataFrame, seed: int) -> dict[str, Any]:
+    draw = np.random.default_rng(seed)
+    hits, expected, sizes = [], [], []
+    shuffled = np.zeros(DRAWS)
+    for _, case in made.groupby("case_id", sort=True):
+        chosen, first = case["tool"].to_numpy(dtype=str), case["first"].to_numpy(dtype=str)
+        hits.append(float((chosen == first).sum()))
+        expected.append(float((chosen[:, None] == first[None, :]).mean(axis=1).sum()))
+        sizes.append(float(len(case)))
+        shuffled += (draw.permuted(np.tile(first, (DRAWS, 1)), axis=1) == chosen).sum(axis=1)
+    total = sum(sizes)
+    if not total:
+        missing = dict.fromkeys(["expected", "excess", "ci_low", "ci_high", "p"], np.nan)
+        return {"calls": 0, "first": 0, **missing}
+    size = np.array(sizes)
+    low, high = difference_interval(Pairs(np.array(expected), size, np.array(hits), size))
+    distance = abs(sum(hits) - sum(expected))
+    extreme = int((np.abs(shuffled - sum(expected)) >= distance - 1e-9).sum())
+    return {
+        "calls": int(total),
+        "first": int(sum(hits)),
+        "expected": sum(expected),
+        "excess": (sum(hits) - sum(expected)) / total,
+        "ci_low": low,
+        "ci_high": high,
+        "p": (extreme + 1) / (DRAWS + 1),
+    }
+
+
+def first_position_page(view: RunView) -> Page:
+    """How often the first tool of the list was called, against how often it should have been."""
+    table = first_position(view)
+    rows = [
+        {
+            "player": row.player,
+            "suite · language": f"{row.suite} · {row.lang}",
+            "first tool called": fraction(row.first, row.calls),
+            "expected": percent(row.expected / row.calls) if row.calls else "–",
+            "excess [95 %]": points(row.excess, row.ci_low, row.ci_high),
+            "p": number(row.p),
+        }
+        for row in each(table)
+    ]
+    numbers = ["first tool called", "expected", "excess [95 %]", "p"]
+    pages = [html.table(pd.DataFrame(rows), "First-position preference", numbers=numbers)]
+    for (suite, lang), mine in table[table["calls"] > 0].groupby(["suite", "lang"], sort=False):
+        title = f"{suite} · {lang}: calls that go to the first tool of the list"
+        pair = mine.assign(left=mine["expected"] / mine["calls"], right=mine["first"] / mine["calls"])
+        fig = plots.dumbbell(pair, "expected", "called", "share of attempts with a call")
+        words = "; ".join(
+            f"{r.player} expected {percent(r.left)}, called {percent(r.right)}" for r in each(pair)
+        )
+        pages.append(html.figure(fig, f"{title}. {words}", title))
+    return html.join(pages)

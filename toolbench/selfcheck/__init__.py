@@ -1,0 +1,1 @@
+"""Proof, without a network, that the bench measures models and not itself."""

@@ -1,0 +1,107 @@
+"""The five protocols side by side: paths, readers and writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from toolbench.domain.canonical import JSON
+from toolbench.simulator import (
+    chat_completions,
+    chat_completions_reply,
+    generate_content,
+    generate_content_reply,
+    messages,
+    messages_reply,
+    ollama_chat,
+    ollama_chat_reply,
+    responses,
+    responses_reply,
+)
+from toolbench.simulator.conversation import Conversation, Reply, Request
+from toolbench.simulator.failures import Family
+from toolbench.simulator.streaming import Frames, Split
+
+
+@dataclass(frozen=True)
+class Wire:
+    """One protocol.
+
+    Attributes
+    ----------
+    base
+        Path of its base URL, up to and including the version.
+    paths
+        Where requests are posted.
+    unknown_family
+        Family that answers while the model is not known.
+    streams
+        What a request that does not say gets.
+    normalised
+        Spells the fields of a body in one way, where the provider takes several.
+    """
+
+    base: str
+    paths: tuple[str, ...]
+    unknown_family: str
+    family_of: Callable[[Request], Family]
+    read: Callable[[Request], Conversation]
+    body: Callable[[Request, Conversation, Reply], dict[str, Any]]
+    frames: Callable[[Request, Conversation, Reply, Split], Frames]
+    streams: bool = False
+    normalised: Callable[[JSON], JSON] = lambda body: body
+
+
+WIRES: dict[str, Wire] = {
+    "chat_completions": Wire(
+        "/v1",
+        # DeepSeek serves at the root, and its strict mode under /beta.
+        ("/v1/chat/completions", "/chat/completions", "/beta/chat/completions"),
+        "openai",
+        chat_completions.family_of,
+        chat_completions.read,
+        chat_completions_reply.body,
+        chat_completions_reply.frames,
+    ),
+    "responses": Wire(
+        "/v1",
+        ("/v1/responses",),
+        "openai",
+        responses.family_of,
+        responses.read,
+        responses_reply.body,
+        responses_reply.frames,
+    ),
+    "messages": Wire(
+        "/v1",
+        ("/v1/messages",),
+        "anthropic",
+        messages.family_of,
+        messages.read,
+        messages_reply.body,
+        messages_reply.frames,
+    ),
+    "ollama_chat": Wire(
+        "/api",
+        ("/api/chat",),
+        "ollama",
+        ollama_chat.family_of,
+        ollama_chat.read,
+        ollama_chat_reply.body,
+        ollama_chat_reply.frames,
+        streams=True,
+    ),
+    "generate_content": Wire(
+        "/v1beta",
+        # Its own client asks for v1 by itself.
+        ("/v1beta/models/{target:.+}", "/v1/models/{target:.+}"),
+        "gemini",
+        generate_content.family_of,
+        generate_content.read,
+        generate_content_reply.body,
+        generate_content_reply.frames,
+        normalised=generate_content.normalised,
+    ),
+}
+"""Protocol -> how it is spoken."""

@@ -1,0 +1,194 @@
+"""Two sides on the same cases: an edited wording and the committed one, or this run and an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from toolbench.domain.log import LOG_NAME
+from toolbench.errors import InputError
+from toolbench.numbers.compare import OUTCOMES, Comparison, compare
+from toolbench.numbers.sides import select
+from toolbench.numbers.tables import groups, records
+from toolbench.showing import html
+from toolbench.showing.html import Page
+from toolbench.showing.view import RunView
+
+DIFFERING = OUTCOMES[1:3]
+ACCEPTABLE = ("cases", "repetitions", "settings", "seed", "version", "prompt", "descriptions")
+"""Differences between two runs that one may accept on purpose."""
+METRICS = ("pass_rate", "decision_accuracy", "tool_selection_accuracy", "exact_argument_accuracy")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison inside a run: a player under a condition, on one suite in one language."""
+
+    suite: str
+    lang: str
+    provider: str
+    model: str
+    protocol: str
+    condition: str
+    player: str
+
+    def __str__(self) -> str:
+        return f"{self.player} · {self.condition} · {self.suite} {self.lang}"
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Values of the group columns."""
+        names = ("suite", "lang", "provider", "model", "protocol", "condition")
+        return {name: getattr(self, name) for name in names}
+
+
+def previous_runs(runs: Path, without: Path | None = None) -> list[Path]:
+    """Return the folders that hold a run, newest first."""
+    found = [path.parent for path in runs.glob(f"*/{LOG_NAME}") if path.parent != without]
+    return sorted(found, key=lambda folder: (folder / LOG_NAME).stat().st_mtime, reverse=True)
+
+
+def arms(view: RunView) -> list[Arm]:
+    """Return every side that a run offers, in the order it was played."""
+    names = ["suite", "lang", "provider", "model", "protocol", "condition", "player"]
+    unique = view.attempts[names].drop_duplicates().itertuples(index=False, name=None)
+    return [Arm(*(str(value) for value in row)) for row in unique]
+
+
+def paired(
+    left: tuple[RunView, Arm], right: tuple[RunView, Arm], accept: Sequence[str] = ("cases",)
+) -> Comparison:
+    """Compare two sides case by case.
+
+    Parameters
+    ----------
+    accept
+        Differences taken on purpose, of :data:`ACCEPTABLE`. Player, protocol and condition are compared by
+        choosing them.
+
+    Raises
+    ------
+    InputError
+        When the sides have no case in common or differ in something that was not accepted.
+    """
+    (left_view, ours), (right_view, theirs) = left, right
+    same_player = (ours.provider, ours.model) == (theirs.provider, theirs.model)
+    factors = ["condition", *accept, *([] if same_player else ["model"])]
+    if ours.protocol != theirs.protocol:
+        factors.append("protocol")
+    sides = [
+        select(view.scored, f"{view.header.run_id}: {arm}", **arm.where)
+        for view, arm in ((left_view, ours), (right_view, theirs))
+    ]
+    return compare(sides[0], sides[1], factors, METRICS)
+
+
+def effects(view: RunView, pairs: Sequence[tuple[str, str]]) -> Page:
+    """Return the paired effect of each edited condition on every player of a run."""
+    sides = {(arm.player, arm.condition): arm for arm in arms(view)}
+    pages = []
+    for player in view.players:
+        for before, after in pairs:
+            ours, theirs = sides.get((player, before)), sides.get((player, after))
+            if ours is not None and theirs is not None:
+                pages.append(_effect(view, ours, theirs))
+    return html.join(pages) if pages else html.paragraph("No wording was compared in this run.", "note")
+
+
+def _effect(view: RunView, ours: Arm, theirs: Arm) -> Page:
+    title = f"{ours.player}: {ours.condition} → {theirs.condition}"
+    try:
+        comparison = paired((view, ours), (view, theirs))
+    except InputError as fault:
+        return html.paragraph(f"{title}: {fault}", "note")
+    return html.paragraph(f"{title}: {headline(comparison)}", "effect")
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the effect on the pass rate with its interval, its test and the cases behind it."""
+    row = next(row for row in records(comparison.table) if row["metric"] == "pass_rate")
+    if not row["cases"]:
+        return "no case was scored on both sides."
+    interval = (
+        "" if pd.isna(row["ci_low"]) else f" [{100 * row['ci_low']:+.0f} to {100 * row['ci_high']:+.0f}]"
+    )
+    changes = {"newly passing": comparison.newly_passing, "newly failing": comparison.newly_failing}
+    named = "; ".join(
+        f"{what} {', '.join(cases['case_id'].head(5)) or 'none'}" + (" …" if len(cases) > 5 else "")
+        for what, cases in changes.items()
+    )
+    return (
+        f"{100 * row['left']:.0f} % → {100 * row['right']:.0f} % passed, {100 * row['delta']:+.0f} points"
+        f"{interval}, p {row['p']:.2g} ({row['test']}, {row['cases']} paired cases); {named}."
+    )
+
+
+def differing(comparison: Comparison, only_differing: bool = True) -> pd.DataFrame:
+    """Return the paired cases, or only those that one side has and the other has not."""
+    cases = comparison.cases
+    return cases[cases["outcome"].isin(DIFFERING)] if only_differing else cases
+
+
+def comparison_page(comparison: Comparison, only_differing: bool = False) -> Page:
+    """Return a comparison: sides, headline, figures, cases, and what limits it."""
+    return html.join(
+        [
+            html.table(
+                pd.DataFrame({"side": ["left", "right"], "": [comparison.left, comparison.right]}),
+            ),
+            html.paragraph(headline(comparison), "effect"),
+            *_figures(comparison),
+            _cases(differing(comparison, only_differing), len(comparison.cases), only_differing),
+            *(html.paragraph(line, "note") for line in (*comparison.unpaired, *comparison.warnings)),
+        ]
+    )
+
+
+def _figures(comparison: Comparison) -> Iterator[Page]:
+    for _, rows in groups(comparison.table, comparison.shared):
+        shown = pd.DataFrame(
+            [
+                {
+                    "metric": row["metric"],
+                    "left": _percent(row["left"]),
+                    "right": _percent(row["right"]),
+                    "difference": _points(row["delta"], row["ci_low"], row["ci_high"]),
+                    "p (Holm)": None if pd.isna(row["p_holm"]) else f"{row['p_holm']:.2g}",
+                    "cases": row["cases"],
+                }
+                for row in records(rows)
+            ]
+        )
+        yield html.table(
+            shown, "Paired by case", numbers=["left", "right", "difference", "p (Holm)", "cases"]
+        )
+
+
+def _cases(cases: pd.DataFrame, total: int, only_differing: bool) -> Page:
+    kept = f"{len(cases)} of {total} paired cases" + (", only differing" if only_differing else "")
+    if cases.empty:
+        return html.paragraph(f"{kept}: none to show.", "note")
+    shown = pd.DataFrame(
+        {
+            "case": cases["case_id"],
+            "left": cases["left_passed"].astype(str) + "/" + cases["left_n"].astype(str),
+            "right": cases["right_passed"].astype(str) + "/" + cases["right_n"].astype(str),
+            "passed by": cases["outcome"],
+            "why the other failed": ["; ".join(reasons) or None for reasons in cases["reasons"]],
+        }
+    ).astype(object)
+    return html.table(shown, kept)
+
+
+def _percent(value: float) -> str | None:
+    return None if pd.isna(value) else f"{100 * value:.0f} %"
+
+
+def _points(value: float, low: float, high: float) -> str | None:
+    if pd.isna(value):
+        return None
+    interval = "" if pd.isna(low) else f" [{100 * low:+.0f} to {100 * high:+.0f}]"
+    return f"{100 * value:+.0f}{interval}"

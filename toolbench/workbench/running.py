@@ -1,0 +1,229 @@
+"""One run at a time: started, watched, stopped and continued, with everything it yields on disk first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from toolbench.domain.log import LOG_NAME
+from toolbench.domain.record import Attempt, Progress
+from toolbench.errors import InputError, ToolbenchError
+from toolbench.judging.score import score
+from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP, attempt_row, case_facts, identity
+from toolbench.running.runner import RunSummary, run_matrix
+from toolbench.showing.view import RunView
+from toolbench.workbench.choosing import Plan
+
+TICK = 0.4
+"""Seconds between two refreshes of what is on the screen while a run goes on."""
+KEY = [*GROUP, "case_id", "repetition"]
+
+State = Literal["idle", "running", "stopping", "stopped", "finished", "failed"]
+
+
+class LiveRun:
+    """A run that is being written: what was on disk when it was opened, and every attempt since."""
+
+    def __init__(self, folder: Path) -> None:
+        self.view = RunView(folder)
+        self._conditions = self.view.header.load_conditions()
+        self._prices = {
+            (p["provider"], p["model"], p["protocol"]): p.get("price") for p in self.view.header.players
+        }
+        self._rows: list[dict[str, Any]] = []
+        self._frame: pd.DataFrame | None = self.view.attempts
+
+    def add(self, attempt: Attempt) -> None:
+        """Judge one more attempt."""
+        suite, condition = self.view.suites[attempt.suite], self._conditions[attempt.condition]
+        case = suite.case_by_key[attempt.lang, attempt.case_id]
+        price = self._prices[attempt.provider, attempt.model, attempt.protocol]
+        verdict = score(attempt, suite, condition)
+        facts = case_facts(suite, case, condition)
+        self._rows.append({**identity(attempt, case.klass), **facts, **attempt_row(attempt, verdict, price)})
+        self._frame = None
+
+    @property
+    def attempts(self) -> pd.DataFrame:
+        """One row an attempt, as in ``RunView.attempts``."""
+        if self._frame is not None:
+            return self._frame
+        types = {name: DTYPES.get(name, "object") for name in ATTEMPT}
+        fresh = self.view.named(pd.DataFrame(self._rows, columns=ATTEMPT).astype(types))
+        # An attempt that was tried again counts as it ended last.
+        every = pd.concat([self.view.attempts, fresh])
+        self._frame = every.drop_duplicates(KEY, keep="last", ignore_index=True)
+        return self._frame
+
+
+class Session:
+    """The one run of a workbench. ``on_change`` is called whenever there is something new to show."""
+
+    def __init__(self, runs: Path, on_change: Callable[[], None] = lambda: None) -> None:
+        self.runs = runs
+        self.on_change = on_change
+        self.state: State = "idle"
+        self.problem: str | None = None
+        self.plan: Plan | None = None
+        self.folder: Path | None = None
+        self.live: LiveRun | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._started = self._ended = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has been going, or went."""
+        return (time.monotonic() if self.busy else self._ended) - self._started
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned attempt has been made without a transport error."""
+        made = self.attempts
+        if made is None or self.plan is None:
+            return False
+        return len(made) == self.plan.total and not (made["status"] == "transport_error").any()
+
+    @property
+    def attempts(self) -> pd.DataFrame | None:
+        """Judged attempts so far, or ``None`` before the first."""
+        return self.live.attempts if self.live else None
+
+    def start(self, plan: Plan) -> asyncio.Task[None]:
+        """Start a run in a folder of its own; needs a running event loop.
+
+        Raises
+        ------
+        InputError
+            When a run is going on already.
+        """
+        self._refuse_a_second()
+        self.plan, self.folder, self.live = plan, _new_folder(self.runs, plan.suite.name), None
+        return self._begin(resume=False)
+
+    def resume(self) -> asyncio.Task[None]:
+        """Make the attempts that a stopped or failed run lacks.
+
+        Raises
+        ------
+        InputError
+            When there is nothing to continue.
+        """
+        self._refuse_a_second()
+        if self.plan is None or self.folder is None:
+            raise InputError("there is no run to continue")
+        return self._begin(resume=(self.folder / LOG_NAME).exists())
+
+    def stop(self) -> None:
+        """Ask the run to end. Finished attempts are on disk already; those in flight are dropped."""
+        if self.busy and self._task is not None:
+            self.state = "stopping"
+            self._task.cancel()
+            self.on_change()
+
+    def _refuse_a_second(self) -> None:
+        if self.busy:
+            raise InputError("a run is going on; stop it before starting another")
+
+    def _begin(self, resume: bool) -> asyncio.Task[None]:
+        self.state, self.problem, self._started = "running", None, time.monotonic()
+        self._task = asyncio.get_running_loop().create_task(self._run(resume), name="toolbench-workbench")
+        self.on_change()
+        return self._task
+
+    async def _run(self, resume: bool) -> None:
+        assert self.plan is not None
+        assert self.folder is not None
+        watch = asyncio.create_task(self._watch())
+        try:
+            summary = await run_matrix(
+                self.plan.config,
+                [self.plan.suite],
+                self.folder,
+                resume=resume,
+                retry_errors=resume,
+                on_attempt=self._take,
+            )
+            self.state, self.problem = "finished", _shortfall(summary)
+        except asyncio.CancelledError:
+            asked, self.state = self.state == "stopping", "stopped"
+            if not asked:
+                raise
+        except ToolbenchError as fault:
+            self.state, self.problem = "failed", str(fault)
+        except Exception as fault:
+            # A fault of toolbench itself must be seen on the screen: nobody awaits a button's task.
+            self.state, self.problem = "failed", f"{type(fault).__name__}: {fault}"
+        finally:
+            watch.cancel()
+            self._ended = time.monotonic()
+            asyncio.get_running_loop().call_soon(self.on_change)
+
+    def _take(self, progress: Progress) -> None:
+        assert self.folder is not None
+        if self.live is None:
+            self.live = LiveRun(self.folder)
+        else:
+            self.live.add(progress.attempt)
+
+    async def _watch(self) -> None:
+        """Refresh while the run goes on, also when no attempt arrives: time passes."""
+        while True:
+            await asyncio.sleep(TICK)
+            self.on_change()
+
+
+def spent(attempts: pd.DataFrame) -> str:
+    """Return tokens and cost of attempts as one phrase; what is unknown is said to be unknown."""
+    models = attempts[attempts["provider"] != "baseline"]
+    if models.empty:
+        return "nothing spent: baselines only"
+    tokens = models[["input_tokens", "output_tokens"]].sum().sum()
+    known = models[models["cost"].notna()]
+    costs = [f"{total:.4f} {currency}" for currency, total in known.groupby("currency")["cost"].sum().items()]
+    unknown = len(models) - len(known)
+    if unknown:
+        costs.append(f"{unknown} attempts of unknown cost")
+    return f"{tokens:,.0f} tokens · cost {' + '.join(costs)}"
+
+
+def status(session: Session, attempts: pd.DataFrame | None) -> str:
+    """Return one line on how the run is going."""
+    if session.plan is None or session.folder is None:
+        return "Nothing has been run yet."
+    made = 0 if attempts is None else len(attempts)
+    line = f"{session.state} · {made} of {session.plan.total} attempts · {session.seconds:.1f} s"
+    if attempts is not None:
+        line += f" · {spent(attempts)}"
+    if session.state == "stopped":
+        line += f" · everything that was finished is kept in {session.folder}"
+    return f"{line} · {session.problem}" if session.problem else line
+
+
+def _shortfall(summary: RunSummary) -> str | None:
+    if summary.abandoned:
+        return "given up after repeated failure: " + "; ".join(
+            f"{name}: {reason}" for name, reason in summary.abandoned.items()
+        )
+    return summary.stopped or (
+        f"{summary.transport_errors} transport errors" if not summary.complete else None
+    )
+
+
+def _new_folder(runs: Path, suite: str) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    name, number = f"{stamp}-{suite}", 1
+    while (runs / name).exists():
+        number += 1
+        name = f"{stamp}-{suite}-{number}"
+    return runs / name
