@@ -1,0 +1,188 @@
+"""What a reader makes of a text: sentences, clauses, and the values stated in them.
+
+Checks see only these types; what is particular to a language stays in its reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class Mood(StrEnum):
+    """What a clause does with its content.
+
+    ``ASSERTED`` says that it is so; ``ABLE`` that it can be; ``OFFERED`` proposes to do it ("shall I …?",
+    "I can … if you like"); ``CONDITIONAL`` depends on an "if"; ``ASKED`` is a question; ``REQUESTED`` tells the
+    user to do or give something ("send me the number"); ``QUOTED`` repeats what the user or a rule says.
+    """
+
+    ASSERTED = "asserted"
+    ABLE = "able"
+    OFFERED = "offered"
+    CONDITIONAL = "conditional"
+    ASKED = "asked"
+    REQUESTED = "requested"
+    QUOTED = "quoted"
+
+
+class Tense(StrEnum):
+    """When: before now, now, after now, or not said (a noun, a participle alone)."""
+
+    PAST = "past"
+    PRESENT = "present"
+    FUTURE = "future"
+    NONE = "none"
+
+
+class Actor(StrEnum):
+    """Who does it: the one who speaks (or the service it speaks for), the user, somebody else, or unsaid."""
+
+    ASSISTANT = "assistant"
+    USER = "user"
+    OTHER = "other"
+    UNSAID = "unsaid"
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word: as written (normalised), its dictionary form, its part of speech, and its place in the text."""
+
+    text: str
+    lemma: str
+    pos: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value stated in a text.
+
+    Attributes
+    ----------
+    kind
+        ``number``, ``money``, ``quantity`` (a number with a unit), ``date``, ``weekday``, ``time``, ``identifier``,
+        ``contact`` (link, mail address, telephone number), ``name`` (a place or another proper name).
+    spelled
+        As written, normalised.
+    low, high
+        Number, or minutes since midnight for a time; ``low == high`` unless a range was written.
+        ``None`` for kinds that are no number.
+    text
+        Canonical text of a date (ISO, or ``--MM-DD`` without a year), weekday (``1`` Monday … ``7`` Sunday), identifier
+        (upper case, plain hyphens), contact or name (lemma).
+    unit
+        Canonical unit (``kg``, ``g``, ``day``, ``hour``, ``minute``, ``RUB``, ``USD``, ``percent`` …) or ``None``.
+    decimals
+        Decimals it was written with: how far it may be rounded from.
+    owner
+        The identifier or name (canonical) of the same clause, list item or row that the value belongs to, where one is given.
+    start, end
+        Place in the text.
+    """
+
+    kind: str
+    spelled: str
+    low: float | None = None
+    high: float | None = None
+    text: str = ""
+    unit: str | None = None
+    decimals: int = 0
+    owner: str | None = None
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One predicate with what belongs to it.
+
+    Attributes
+    ----------
+    text
+        As written, normalised blanks.
+    words
+        Words in order.
+    predicates
+        Lemmas of the verbs, participles and verbal nouns that may carry the action ("cancel", "отменить",
+        "отмена"), auxiliaries left out, aspect pairs folded to the perfective.
+    denied
+        Whether the predicate is negated, its own negation and that of a governing verb taken together.
+    completed
+        Whether it says that the action was carried out: perfective past, resultative participle, "has been …",
+        "готово".
+    mood, tense, actor
+        See the enumerations.
+    values
+        Values stated in it.
+    sentence
+        Index of the sentence.
+    """
+
+    text: str
+    words: Sequence[Word]
+    predicates: Sequence[str]
+    denied: bool
+    completed: bool
+    mood: Mood
+    tense: Tense
+    actor: Actor
+    values: Sequence[Value] = ()
+    sentence: int = 0
+
+    @property
+    def lemmas(self) -> frozenset[str]:
+        """Dictionary forms of all words."""
+        return frozenset(word.lemma for word in self.words)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A whole text, read once.
+
+    Attributes
+    ----------
+    text
+        Without markup.
+    clauses
+        In order.
+    asks
+        Clauses that ask or request something of the user.
+    language
+        Language the text is written in: ``en``, ``ru``, … or ``""`` when it cannot be told (too short, numbers only).
+    markup
+        What is no prose: names of the kinds of markup found (``tool_call``, ``tool_result``, ``json``, ``tag`` …).
+    cut
+        Whether the text was longer than the reader's bound and only its beginning was read.
+    """
+
+    text: str
+    clauses: Sequence[Clause]
+    language: str
+    markup: Sequence[str] = field(default=())
+    cut: bool = False
+
+    @property
+    def asks(self) -> tuple[Clause, ...]:
+        """Clauses that ask or request something of the user."""
+        return tuple(c for c in self.clauses if c.mood in (Mood.ASKED, Mood.REQUESTED))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """All values stated."""
+        return tuple(value for clause in self.clauses for value in clause.values)
+
+
+class Reader(Protocol):
+    """One language: a module with these two functions. ``lexicon`` data stands beside it as ``<lang>.json``."""
+
+    def clauses(self, text: str) -> Sequence[Clause]:
+        """Read prose (markup taken out) of bounded length."""
+        ...
+
+    def lemma(self, word: str) -> str:
+        """Return the dictionary form that :class:`Word` and data files are compared by."""
+        ...
