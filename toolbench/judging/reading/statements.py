@@ -15,8 +15,9 @@ class Mood(StrEnum):
     """What a clause does with its content.
 
     ``ASSERTED`` says that it is so; ``ABLE`` that it can be; ``OFFERED`` proposes to do it ("shall I …?",
-    "I can … if you like"); ``CONDITIONAL`` depends on an "if"; ``ASKED`` is a question; ``REQUESTED`` tells the
-    user to do or give something ("send me the number"); ``QUOTED`` repeats what the user or a rule says.
+    "I can … if you like"); ``CONDITIONAL`` depends on an "if"; ``ASKED`` is a question; ``REQUESTED`` tells
+    the user to do or give something ("send me the number"); ``QUOTED`` repeats what the user or a rule
+    says.
     """
 
     ASSERTED = "asserted"
@@ -48,7 +49,10 @@ class Actor(StrEnum):
 
 @dataclass(frozen=True)
 class Word:
-    """One word: as written (normalised), its dictionary form, its part of speech, and its place in the text."""
+    """One word.
+
+    As written (normalised), its dictionary form, its part of speech, and its place in the text.
+    """
 
     text: str
     lemma: str
@@ -64,22 +68,25 @@ class Value:
     Attributes
     ----------
     kind
-        ``number``, ``money``, ``quantity`` (a number with a unit), ``date``, ``weekday``, ``time``, ``identifier``,
-        ``contact`` (link, mail address, telephone number), ``name`` (a place or another proper name).
+        ``number``, ``money``, ``quantity`` (a number with a unit), ``date``, ``weekday``, ``time``,
+        ``identifier``, ``contact`` (link, mail address, telephone number), ``name`` (a place or another
+        proper name).
     spelled
         As written, normalised.
     low, high
         Number, or minutes since midnight for a time; ``low == high`` unless a range was written.
         ``None`` for kinds that are no number.
     text
-        Canonical text of a date (ISO, or ``--MM-DD`` without a year), weekday (``1`` Monday … ``7`` Sunday), identifier
-        (upper case, plain hyphens), contact or name (lemma).
+        Canonical text of a date (ISO, or ``--MM-DD`` without a year), weekday (``1`` Monday … ``7``
+        Sunday), identifier (upper case, plain hyphens), contact or name (lemma).
     unit
-        Canonical unit (``kg``, ``g``, ``day``, ``hour``, ``minute``, ``RUB``, ``USD``, ``percent`` …) or ``None``.
+        Canonical unit (``kg``, ``g``, ``day``, ``hour``, ``minute``, ``RUB``, ``USD``, ``percent`` …) or
+        ``None``.
     decimals
         Decimals it was written with: how far it may be rounded from.
     owner
-        The identifier or name (canonical) of the same clause, list item or row that the value belongs to, where one is given.
+        The identifier or name (canonical) of the same clause, list item or row that the value belongs to,
+        where one is given.
     start, end
         Place in the text.
     """
@@ -112,8 +119,8 @@ class Clause:
     denied
         Whether the predicate is negated, its own negation and that of a governing verb taken together.
     completed
-        Whether it says that the action was carried out: perfective past, resultative participle, "has been …",
-        "готово".
+        Whether it says that the action was carried out: perfective past, resultative participle, "has been
+        …", "готово".
     mood, tense, actor
         See the enumerations.
     values
@@ -152,9 +159,11 @@ class Reading:
     asks
         Clauses that ask or request something of the user.
     language
-        Language the text is written in: ``en``, ``ru``, … or ``""`` when it cannot be told (too short, numbers only).
+        Language the text is written in: ``en``, ``ru``, … or ``""`` when it cannot be told (too short,
+        numbers only).
     markup
-        What is no prose: names of the kinds of markup found (``tool_call``, ``tool_result``, ``json``, ``tag`` …).
+        What is no prose: names of the kinds of markup found (``tool_call``, ``tool_result``, ``json``,
+        ``tag`` …).
     cut
         Whether the text was longer than the reader's bound and only its beginning was read.
     """
@@ -177,7 +186,10 @@ class Reading:
 
 
 class Reader(Protocol):
-    """One language: a module with these two functions. ``lexicon`` data stands beside it as ``<lang>.json``."""
+    """One language.
+
+    A module with these two functions. ``lexicon`` data stands beside it as ``<lang>.json``.
+    """
 
     def clauses(self, text: str) -> Sequence[Clause]:
         """Read prose (markup taken out) of bounded length."""
