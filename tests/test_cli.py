@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.support import ROOT
-from toolbench.cli import main, plain_errors
+from toolbench.cli import main
+from toolbench.cli.plain import plain_errors
 from toolbench.domain.log import LOG_NAME
 
 DELIVERY = [

@@ -1,0 +1,35 @@
+"""The command line: arguments in, one call, an exit code out.
+
+Exit codes: 0 done; 1 done, with a negative answer (a gate failed, a check found a fault, a report or run is
+incomplete); 2 the input is wrong or something needed is missing; 130 interrupted.
+
+One module a group of commands. A command imports what it needs when it runs, so that ``--help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import click
+
+from toolbench.cli.authoring import generate, lint
+from toolbench.cli.checking import selfcheck
+from toolbench.cli.judging import compare, gate, promote, report, score
+from toolbench.cli.playing import models, run
+from toolbench.cli.serving import serve
+
+__all__ = ["main"]
+
+
+@click.group(
+    commands=[run, models, score, report, compare, gate, promote, lint, generate, selfcheck, serve],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="toolcall-workbench", prog_name="toolbench")
+def main() -> None:
+    """Compare how language models call tools.
+
+    \b
+    Examples:
+      toolbench run --config config.json --output runs/first
+      toolbench report runs/first
+      toolbench score runs/first --json
+    """

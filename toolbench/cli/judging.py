@@ -1,0 +1,182 @@
+"""What came of a run: ``score``, ``report``, ``compare``, ``gate``, ``promote``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.errors import InputError
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@click.option("--json", "as_json", is_flag=True, help="Print report.json's content.")
+@click.option("--reparse", is_flag=True, help="Read the raw responses again and list what differs (exit 1).")
+@plain_errors
+def score(run: Path, as_json: bool, reparse: bool) -> None:
+    """Judge a run again from its JSONL alone and print the figures.
+
+    \b
+    Examples:
+      toolbench score runs/demo
+      toolbench score runs/demo --json > figures.json
+      toolbench score runs/demo --reparse
+    """
+    if reparse:
+        _reparse(run)
+        return
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.outputs import report_text
+
+    scored = load_run(run)
+    for problem in scored.problems:
+        item(f"toolbench: {problem}", err=True)
+    if as_json:
+        say(report_text(scored).removesuffix("\n"))
+        return
+    from toolbench.showing.terminal import score_table
+
+    say(score_table(run))
+
+
+def _reparse(run: Path) -> None:
+    from toolbench.domain.log import RunLog
+    from toolbench.running.reparse import reparse
+
+    number = 0
+    for number, difference in enumerate(reparse(RunLog.open(run)), 1):  # noqa: B007 - counted
+        item(difference)
+    say(f"{number} differences between recorded and reparsed decisions")
+    sys.exit(1 if number else 0)
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@plain_errors
+def report(run: Path) -> None:
+    """Render a run: report.ipynb, report.html, report.json and errors.csv in its folder.
+
+    \b
+    Example:
+      toolbench report runs/demo
+    """
+    from toolbench.showing.report import write_report
+
+    written = write_report(run)
+    say(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
+    if written.problem:
+        item(f"toolbench: {written.problem}", err=True)
+        sys.exit(1)
+
+
+def _pairs(values: tuple[str, ...]) -> dict[str, str]:
+    """Read ``column=value`` options."""
+    from toolbench.numbers.rows import GROUP
+
+    for value in values:
+        column, equals, _ = value.partition("=")
+        if not equals:
+            raise InputError(f"{value!r}: write column=value, for example condition=auto")
+        if column not in GROUP:
+            raise InputError(f"compare: {column!r} is not one of {', '.join(GROUP)}")
+    return dict(value.split("=", 1) for value in values)
+
+
+@click.command()
+@click.argument("left", type=EXISTING)
+@click.argument("right", type=EXISTING, required=False)
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Part of both sides.")
+@click.option("--left", "left_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the left side.")
+@click.option("--right", "right_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the right side.")
+@click.option("--factor", multiple=True, help="What may differ: model, condition, prompt, descriptions …")
+@plain_errors
+def compare(
+    left: Path,
+    right: Path | None,
+    where: tuple[str, ...],
+    left_where: tuple[str, ...],
+    right_where: tuple[str, ...],
+    factor: tuple[str, ...],
+) -> None:
+    """Compare two runs, or two parts of one run, case by case.
+
+    Refused, with the list of differences, when the two differ in more than the compared factor.
+
+    \b
+    Examples:
+      toolbench compare runs/old runs/new
+      toolbench compare runs/demo --left condition=auto --right condition=reversed
+      toolbench compare runs/demo --where condition=auto --left model=a --right model=b
+    """
+    from toolbench.numbers.compare import compare as paired
+    from toolbench.numbers.compare_text import render
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.sides import select
+
+    runs = [load_run(left)]
+    runs.append(load_run(right) if right else runs[0])
+    chosen = [{**_pairs(where), **_pairs(own)} for own in (left_where, right_where)]
+    sides = [select(scored, None, **own) for scored, own in zip(runs, chosen, strict=True)]
+    # What was chosen differently is what is compared, unless said otherwise.
+    apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
+    factors = factor or tuple("model" if name == "provider" else name for name in apart)
+    say(render(paired(sides[0], sides[1], factors=factors)))
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@click.option("--gates", type=EXISTING, help="Gates to use instead of those fixed before the run.")
+@click.option("--default", "use_default", is_flag=True, help="Use the gates that ship with toolbench.")
+@plain_errors
+def gate(run: Path, gates: Path | None, use_default: bool) -> None:
+    """Decide the gates of a run. Exit codes: 0 pass, 1 fail, 3 not enough data, 2 no gates or no run.
+
+    \b
+    Examples:
+      toolbench gate runs/nightly
+      toolbench gate runs/demo --default
+    """
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.gates import default_gates, evaluate, load_gates
+
+    chosen = load_gates(gates) if gates else default_gates() if use_default else None
+    result = evaluate(load_run(run), chosen)
+    say(result)
+    sys.exit(result.exit_code)
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@click.option("--failed", is_flag=True, required=True, help="Promote the cases that a model failed.")
+@click.option("--suite", required=True)
+@click.option("--lang", required=True)
+@click.option("--code", multiple=True, help="Only failures with this finding.")
+@click.option("--output", type=EXISTING, required=True, help="Case file to add to (made when not there).")
+@plain_errors
+def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...], output: Path) -> None:
+    """Turn failed attempts into cases of a permanent regression suite, with their origin.
+
+    \b
+    Example:
+      toolbench promote runs/demo --failed --suite delivery --lang en \\
+                --output cases/delivery_regression.en.jsonl
+    """
+    from toolbench.domain.files import append_text, read_jsonl
+    from toolbench.numbers.frames import load_run
+    from toolbench.numbers.promote import promote as promoted
+
+    there = [case for _, case in read_jsonl(output, "case")] if output.exists() else []
+    froms = [case.get("origin") or {} for case in there if case["lang"] == lang]
+    lines = promoted(
+        load_run(run),
+        suite,
+        lang,
+        codes=code,
+        taken=[case["id"] for case in there],
+        origins=[(origin.get("run_id", ""), origin.get("case_id", "")) for origin in froms],
+    )
+    append_text(output, lines)
+    say(f"{output}: {lines.count(chr(10))} cases added")

@@ -1,0 +1,110 @@
+"""Playing models: ``run``, ``models``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.errors import InputError
+
+
+@click.command()
+@click.option("--config", type=EXISTING, required=True, help="Models, conditions, suites and limits.")
+@click.option(
+    "--cases", type=EXISTING, multiple=True, help="Case file(s) to use instead of the configuration's suites."
+)
+@click.option("--tools", type=EXISTING, help="Contract (tools.json) that belongs to --cases.")
+@click.option("--output", type=EXISTING, help="The run's folder  [default: runs/<time>].")
+@click.option(
+    "--conditions", multiple=True, help="Keep only these conditions (repeat, or separate by commas)."
+)
+@click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
+@click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
+@click.option("--live-rates", is_flag=True, help="Course suite: ask the public exchange-rate service.")
+@click.option("--resume", is_flag=True, help="Continue the run that is in --output.")
+@click.option(
+    "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
+)
+@plain_errors
+def run(
+    config: Path,
+    cases: tuple[Path, ...],
+    tools: Path | None,
+    output: Path | None,
+    conditions: tuple[str, ...],
+    repetitions: int | None,
+    parallelism: int | None,
+    live_rates: bool,
+    resume: bool,
+    retry_errors: bool,
+) -> None:
+    """Run the matrix models × conditions × cases × repetitions and log every attempt.
+
+    \b
+    Examples:
+      toolbench run --config config.json
+      toolbench run --config config.json --output runs/a --resume --retry-errors
+      toolbench run --config config.json --tools contracts/delivery/tools.json \\
+                    --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
+    """
+    from toolbench.running.prepare import prepare
+    from toolbench.running.runner import run_matrix_sync
+    from toolbench.showing.progress import TerminalProgress
+
+    names = [name for entry in conditions for name in entry.split(",") if name]
+    if conditions and not names:
+        raise InputError("--conditions: no condition is named")
+    loaded, suites = prepare(
+        config,
+        tools=tools,
+        cases=cases,
+        conditions=names,
+        repetitions=repetitions,
+        parallelism=parallelism,
+        live_rates=live_rates,
+    )
+    folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    with TerminalProgress() as progress:
+        summary = run_matrix_sync(
+            loaded, suites, folder, resume=resume, retry_errors=retry_errors, on_attempt=progress
+        )
+    if summary.set_aside:
+        item(f"toolbench: {summary.set_aside}", err=True)
+    say(
+        f"{folder}: {summary.made} attempts made, {summary.skipped} were there, {summary.total} planned, "
+        f"{summary.transport_errors} transport errors"
+    )
+    for name, reason in summary.abandoned.items():
+        item(f"toolbench: {name}: given up after repeated failure: {reason}", err=True)
+    if summary.stopped:
+        item(f"toolbench: stopped early: {summary.stopped}", err=True)
+    if not summary.complete:
+        say(f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True)
+    sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
+
+
+@click.command()
+@click.option("--config", type=EXISTING, required=True)
+@plain_errors
+def models(config: Path) -> None:
+    """List the configured models and check key and address of each with one cheap request.
+
+    \b
+    Example:
+      toolbench models --config config.json
+    """
+    import asyncio
+
+    from toolbench.running.probe import probe
+
+    found = asyncio.run(probe(config))
+    for entry in found:
+        mark = "ok  " if entry.usable else "FAIL"
+        gates = f"  [{entry.gates}]" if entry.gates else ""
+        name = f"{entry.provider}/{entry.model} ({entry.protocol}, {entry.address})"
+        item(f"{mark} {name}: {entry.state}{gates}")
+    sys.exit(0 if all(entry.usable for entry in found) else 2)
