@@ -1,6 +1,8 @@
 """What a reader makes of a text: sentences, clauses, and the values stated in them.
 
-Checks see only these types; what is particular to a language stays in its reader.
+Checks see only these types; what is particular to a language stays in its reader. A language is a module
+with the functions of :class:`Reader` and a data file ``<lang>.json`` (see :mod:`.lexicon`). The module finds
+clauses; :func:`.reader.read` adds the values and concepts that it finds by the data file, and owners.
 """
 
 from __future__ import annotations
@@ -123,10 +125,17 @@ class Clause:
         …", "готово".
     mood, tense, actor
         See the enumerations.
-    values
-        Values stated in it.
+    start, end
+        Place in the text: every value that begins in between is the clause's.
     sentence
         Index of the sentence.
+    block
+        Index of the line, list item or table row.
+    values
+        Values stated in it; added by ``read``.
+    concepts
+        Names of the lexicon's concepts that it expresses, polarity taken into account: "has not been
+        found" expresses ``not_found``, "is not delivered" does not express ``delivered``; added by ``read``.
     """
 
     text: str
@@ -137,8 +146,12 @@ class Clause:
     mood: Mood
     tense: Tense
     actor: Actor
-    values: Sequence[Value] = ()
+    start: int = 0
+    end: int = 0
     sentence: int = 0
+    block: int = 0
+    values: Sequence[Value] = ()
+    concepts: frozenset[str] = frozenset()
 
     @property
     def lemmas(self) -> frozenset[str]:
@@ -186,15 +199,23 @@ class Reading:
 
 
 class Reader(Protocol):
-    """One language.
-
-    A module with these two functions. ``lexicon`` data stands beside it as ``<lang>.json``.
-    """
+    """One language: a module with these functions, and ``<lang>.json`` beside it."""
 
     def clauses(self, text: str) -> Sequence[Clause]:
-        """Read prose (markup taken out) of bounded length."""
+        """Read prose (markup taken out) of bounded length.
+
+        Values, concepts and owners are left empty. Every character of a word lies in a clause.
+        """
         ...
 
     def lemma(self, word: str) -> str:
-        """Return the dictionary form that :class:`Word` and data files are compared by."""
+        """Return the dictionary form that :class:`Word` and data files are compared by; lower case."""
+        ...
+
+    def moments(self, text: str) -> Sequence[Value]:
+        """Return times and other values that are told in a way only this language has.
+
+        "half past nine", «с девяти до половины десятого», «полторы тысячи». Everything else (digits, dates,
+        number words one by one, units, currencies) is found by the data file. Found here wins.
+        """
         ...

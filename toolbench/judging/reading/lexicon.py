@@ -1,0 +1,94 @@
+"""Words of a language as data: ``<lang>.json`` beside the readers.
+
+The keys of a file:
+
+``concepts``
+    Name → ``{"said": [phrase, …], "denied": [phrase, …]}``. A clause that is not denied expresses a concept
+    by a phrase of ``said``, a denied one by a phrase of ``denied``: "was not found" is ``not_found`` because
+    "find" stands under ``denied`` there.
+``acts``
+    Name → phrases: what an assistant may say it has done, is doing or will do (``check``, ``pass_on`` …).
+``values``
+    ``months``, ``weekdays`` (form → number), ``units`` and ``currencies`` (canonical name → lemmas and signs),
+    ``numbers`` (word → number), ``ordinals``, ``day_halves`` (``am``/``pm`` → forms), ``range`` (pairs of
+    words around the ends, ``["from", "to"]``), ``relative_days`` (form → days from today).
+
+A *phrase* is lemmas separated by blanks, which must follow each other with at most :data:`GAP` other words in
+between; ``a|b`` is either. Everything is compared by lemma, so no endings are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from toolbench.domain.canonical import loads_strict
+from toolbench.errors import SuiteError
+
+GAP = 2
+"""Other words that may stand between two words of a phrase."""
+Phrase = tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Phrases that express something in an affirmative clause, and in a denied one."""
+
+    said: Sequence[Phrase]
+    denied: Sequence[Phrase]
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """A language's words."""
+
+    concepts: Mapping[str, Concept]
+    acts: Mapping[str, Sequence[Phrase]]
+    values: Mapping[str, Mapping[str, Any]]
+    data: Mapping[str, Any]
+
+
+def phrases(entries: Iterable[str]) -> tuple[Phrase, ...]:
+    """Return written phrases for comparison."""
+    return tuple(tuple(frozenset(word.split("|")) for word in entry.split()) for entry in entries)
+
+
+def occurs(phrase: Phrase, lemmas: Sequence[str]) -> bool:
+    """Whether the words of a phrase follow each other in a clause, :data:`GAP` words apart at most."""
+    starts = [at for at, lemma in enumerate(lemmas) if phrase and lemma in phrase[0]]
+    return any(_goes_on(phrase[1:], lemmas, at + 1) for at in starts)
+
+
+def _goes_on(rest: Phrase, lemmas: Sequence[str], start: int) -> bool:
+    for wanted in rest:
+        window = lemmas[start : start + GAP + 1]
+        found = next((at for at, lemma in enumerate(window) if lemma in wanted), None)
+        if found is None:
+            return False
+        start += found + 1
+    return True
+
+
+@cache
+def lexicon(lang: str) -> Lexicon:
+    """Return the words of a language.
+
+    Raises
+    ------
+    SuiteError
+        When the data file of the language is broken; it names the entry.
+    """
+    where = f"reading/{lang}.json"
+    data: Any = loads_strict(resources.files(__package__).joinpath(f"{lang}.json").read_text("utf-8"))
+    try:
+        concepts = {
+            name: Concept(phrases(entry.get("said", ())), phrases(entry.get("denied", ())))
+            for name, entry in data["concepts"].items()
+        }
+        acts = {name: phrases(entry) for name, entry in data["acts"].items()}
+        return Lexicon(concepts, acts, data["values"], data)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise SuiteError(f"{where}: broken entry: {error!r}") from None
