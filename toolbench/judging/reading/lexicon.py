@@ -9,7 +9,7 @@ The keys of a file:
 ``acts``
     Name → phrases: what an assistant may say it has done, is doing or will do (``check``, ``pass_on`` …).
 ``values``
-    ``months``, ``weekdays`` (form → number), ``units`` and ``currencies`` (canonical name → lemmas and signs),
+    ``months``, ``weekdays`` (form → number), ``units`` and ``currencies`` (name → lemmas and signs),
     ``numbers`` (word → number), ``ordinals``, ``day_halves`` (``am``/``pm`` → forms), ``range`` (pairs of
     words around the ends, ``["from", "to"]``), ``relative_days`` (form → days from today).
 

@@ -123,6 +123,8 @@ class Clause:
     completed
         Whether it says that the action was carried out: perfective past, resultative participle, "has been
         …", "готово".
+    ongoing
+        Whether it says that the action is being carried out just now ("I am checking", «проверяю»).
     mood, tense, actor
         See the enumerations.
     start, end
@@ -150,6 +152,7 @@ class Clause:
     end: int = 0
     sentence: int = 0
     block: int = 0
+    ongoing: bool = False
     values: Sequence[Value] = ()
     concepts: frozenset[str] = frozenset()
 
