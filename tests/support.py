@@ -12,7 +12,8 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
 from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig
-from toolbench.domain.record import Attempt, Planned
+from toolbench.domain.keys import AttemptKey
+from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite, load_suite
 from toolbench.judging.score import Verdict, score
 from toolbench.running.conversation import Stage
@@ -86,7 +87,7 @@ def attempt_of(
         return Reply(200, {}, json.dumps(body), body, 5.0)
 
     stage = Stage(whole, case, condition, MODEL, adapter_for(MODEL.protocol), 5)
-    planned = Planned("test", "m-1", "chat_completions", whole.name, case.lang, condition.name, case.id, 0)
+    planned = AttemptKey("test", "m-1", "chat_completions", whole.name, case.lang, condition.name, case.id, 0)
     attempt = asyncio.run(play(stage, planned, "r", {"contract": whole.contract.hash}, send))
     assert not waiting, f"{len(waiting)} replies were never asked for"
     return attempt

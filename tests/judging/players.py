@@ -12,7 +12,8 @@ from typing import Any
 from toolbench.adapters.chat_completions import ChatCompletions
 from toolbench.domain.case import Case, Expectation
 from toolbench.domain.config import Condition, ModelConfig
-from toolbench.domain.record import Planned, ToolResult
+from toolbench.domain.keys import AttemptKey
+from toolbench.domain.record import ToolResult
 from toolbench.domain.suite import Suite, find_suite
 from toolbench.judging.order import is_empty
 from toolbench.judging.score import Verdict, score
@@ -48,7 +49,9 @@ def judged(
         return Reply(200, {}, json.dumps(body, ensure_ascii=False), body, 1.0)
 
     stage = Stage(suite, case, condition, MODEL, ChatCompletions())
-    planned = Planned("none", "none", "chat_completions", suite.name, case.lang, condition.name, case.id, 0)
+    planned = AttemptKey(
+        "none", "none", "chat_completions", suite.name, case.lang, condition.name, case.id, 0
+    )
     verdict = score(asyncio.run(play(stage, planned, "run", {}, send)), suite, condition)
     assert verdict is not None
     assert next(waiting, None) is None

@@ -87,7 +87,7 @@ def test_every_planned_attempt_is_made_once(tmp_path: Path) -> None:
     )
     log = RunLog.open(tmp_path / "r")
     assert summary.complete
-    assert sorted(a.key for a in log.attempts) == sorted(p.key for p in log.header.plan())
+    assert sorted(a.key for a in log.attempts) == sorted(p for p in log.header.plan())
     assert len(seen) == summary.total == 4 * 2 * 2 * 2
     assert [progress.done for progress in seen] == list(range(1, summary.total + 1))
 

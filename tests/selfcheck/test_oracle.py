@@ -12,7 +12,8 @@ from tests.judging.suites import NAMES, SUITES
 from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
 from toolbench.domain.config import BASELINES, BUILT_IN_CONDITIONS, ModelConfig
-from toolbench.domain.record import Attempt, Planned
+from toolbench.domain.keys import AttemptKey
+from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
 from toolbench.numbers.definitions import RATES
@@ -90,7 +91,7 @@ def baseline_attempts(suite: Suite, name: str) -> list[Attempt]:
             return Reply(200, {}, json.dumps(body), body, 0.0)
 
         stage = Stage(suite, case, AUTO, model, adapter_for(model.protocol))
-        planned = Planned("baseline", name, model.protocol, suite.name, case.lang, "auto", case.id, 0)
+        planned = AttemptKey("baseline", name, model.protocol, suite.name, case.lang, "auto", case.id, 0)
         attempts.append(finished(play(stage, planned, "r", {"case": case.hash}, send)))
     return attempts
 

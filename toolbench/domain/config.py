@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.case import Case
 from toolbench.domain.files import read_json, validate
+from toolbench.domain.keys import PlayerKey
 from toolbench.errors import ConfigError
 
 PLACEHOLDER = re.compile(r"REPLACE_WITH|<[a-z _-]+>|CHANGE_?ME", re.IGNORECASE)
@@ -50,9 +51,9 @@ class ModelConfig:
     parallelism: int | None = None
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> PlayerKey:
         """What tells this entry from all others."""
-        return self.provider, self.model, self.protocol
+        return PlayerKey(self.provider, self.model, self.protocol)
 
 
 @dataclass(frozen=True)
@@ -176,9 +177,7 @@ class Config:
         runs = tuple(_model(entry, defaults, f"{where}: runs[{i}]") for i, entry in enumerate(data["runs"]))
         for run in runs:
             if [other.key for other in runs].count(run.key) > 1:
-                raise ConfigError(
-                    f"{where}: runs: {'/'.join(run.key)} occurs twice; give one another provider label"
-                )
+                raise ConfigError(f"{where}: runs: {run.key} occurs twice; give one another provider label")
         plain = {
             name: data[name]
             for name in (

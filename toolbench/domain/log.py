@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
 from toolbench.domain.files import describe, schema_validator
+from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, SuiteError
@@ -52,7 +53,7 @@ class RunLog:
     path: Path
     header: RunHeader
     problems: list[BadLine] = field(default_factory=list)
-    _last: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
+    _last: dict[AttemptKey, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def open(cls, run: Path) -> RunLog:
@@ -92,14 +93,14 @@ class RunLog:
             if reason:
                 problems.append(BadLine(str(path), line, reason))
                 continue
-            log._last[_key(value)] = (line, position)
+            log._last[AttemptKey.of(value)] = (line, position)
         return log
 
     def __len__(self) -> int:
         return len(self._last)
 
     @property
-    def keys(self) -> set[tuple[str, ...]]:
+    def keys(self) -> set[AttemptKey]:
         """Identities of the attempts that are there."""
         return set(self._last)
 
@@ -205,15 +206,10 @@ def _foreign(
         return "names a case that the run does not have"
     if value["condition"] not in conditions:
         return "names a condition that the run does not have"
-    players = {(p["provider"], p["model"], p["protocol"]) for p in header.players}
-    if (value["provider"], value["model"], value["protocol"]) not in players:
+    players = {PlayerKey.of(player) for player in header.players}
+    if PlayerKey.of(value) not in players:
         return "names a model that the run does not have"
     return None
-
-
-def _key(value: dict[str, Any]) -> tuple[str, ...]:
-    names = ("provider", "model", "protocol", "suite", "lang", "condition", "case_id", "repetition")
-    return tuple(str(value[name]) for name in names)
 
 
 def _read(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition, Selection
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.suite import Suite
 
 FORMAT = 1
@@ -109,9 +110,9 @@ class Attempt:
     type: Literal["attempt"] = "attempt"
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> AttemptKey:
         """Identity inside a run."""
-        return (
+        return AttemptKey(
             self.provider,
             self.model,
             self.protocol,
@@ -119,7 +120,7 @@ class Attempt:
             self.lang,
             self.condition,
             self.case_id,
-            str(self.repetition),
+            self.repetition,
         )
 
     def to_json(self) -> dict[str, JSON]:
@@ -151,25 +152,6 @@ class Progress:
     attempt: Attempt
     done: int
     total: int
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One attempt to be made."""
-
-    provider: str
-    model: str
-    protocol: str
-    suite: str
-    lang: str
-    condition: str
-    case_id: str
-    repetition: int
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The identity the attempt will have in the log."""
-        return (*(str(value) for value in asdict(self).values()),)
 
 
 @dataclass(frozen=True)
@@ -214,7 +196,7 @@ class RunHeader:
             for data in self.conditions
         }
 
-    def plan(self, suites: Mapping[str, Suite] | None = None) -> Iterator[Planned]:
+    def plan(self, suites: Mapping[str, Suite] | None = None) -> Iterator[AttemptKey]:
         """Yield every attempt of the matrix in running order.
 
         Player → suite → language → condition → repetition → case: neighbours share system prompt and
@@ -230,7 +212,7 @@ class RunHeader:
                         repetitions = condition.repetitions or self.config["repetitions"]
                         for repetition in range(repetitions):
                             for case in cases:
-                                yield Planned(
+                                yield AttemptKey(
                                     player["provider"],
                                     player["model"],
                                     player["protocol"],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.experiments import figures
 from toolbench.experiments.playing import politely, subjects
 from toolbench.numbers.compare import Comparison, compare
@@ -17,7 +18,7 @@ from toolbench.showing import html
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
-PLAYER = ["provider", "model", "protocol"]
+PLAYER = list(PlayerKey._fields)
 NAMES = {
     "pass_rate": "all checks passed",
     "decision_accuracy": "decision",

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.keys import AttemptKey
 from toolbench.experiments import figures
 from toolbench.experiments.effects import (
     Effects,
@@ -79,7 +80,7 @@ def outcomes(view: RunView) -> pd.DataFrame:
     keys = ["suite", "lang", "case_id"]
     forced = attempts.loc[attempts["condition"] == list(names)[1], keys].drop_duplicates()
     attempts = attempts.merge(forced, on=keys)
-    calls: dict[tuple[str, ...], list[Any]] = {}
+    calls: dict[AttemptKey, list[Any]] = {}
     for _, call in view.calls[view.calls["condition"].isin(names)].iterrows():
         calls.setdefault(attempt_key(call), []).append(call)
     found = [_outcome(row, calls.get(attempt_key(row), [])) for _, row in attempts.iterrows()]
@@ -114,7 +115,7 @@ def honoured(view: RunView) -> pd.DataFrame:
     for attempt in view.all_records():
         if attempt.condition == forced and attempt.turns:
             choice = attempt.turns[0].settings.get("tool_choice", {}).get("sent")
-            name = view.names[attempt.provider, attempt.model, attempt.protocol]
+            name = view.names[attempt.key.player]
             sent.setdefault((name, attempt.suite, attempt.lang), set()).add(str(choice))
     rows = []
     for suite, lang in places(view, [forced]):

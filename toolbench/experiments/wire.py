@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Config, ModelConfig
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
 from toolbench.experiments.decisions import changes, decided
 from toolbench.experiments.effects import (
@@ -69,7 +70,7 @@ def _over(entry: ModelConfig, protocols: Sequence[str]) -> Iterator[ModelConfig]
         yield replace(entry, protocol=protocol, profile=profile)
 
 
-def _several(keys: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str], list[str]]:
+def _several(keys: Sequence[PlayerKey]) -> dict[tuple[str, str], list[str]]:
     """Return (provider, model) → its protocols, for those with two and more."""
     found: dict[tuple[str, str], list[str]] = {}
     for provider, model, protocol in keys:
@@ -85,7 +86,7 @@ def models(view: RunView) -> dict[tuple[str, str], list[str]]:
     Refusal
         When there is none.
     """
-    found = _several([(p["provider"], p["model"], p["protocol"]) for p in view.header.players])
+    found = _several([PlayerKey.of(player) for player in view.header.players])
     if not found:
         raise Refusal(
             f"run {view.header.run_id} has no model over two protocols; it has {', '.join(view.players)}. "
@@ -110,7 +111,7 @@ def flips(view: RunView) -> pd.DataFrame:
     """Return ``model, suite, lang, condition, change`` and the columns of :func:`~.decisions.changes`."""
     rows: list[dict[str, Any]] = []
     for (provider, model), protocols in models(view).items():
-        names = [view.names[provider, model, protocol] for protocol in protocols]
+        names = [view.names[PlayerKey(provider, model, protocol)] for protocol in protocols]
         for arm in view.arms:
             frame = decided(view.at(view.attempts, arm))
             first, *others = [frame[frame["player"] == name] for name in names]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.rows import GROUP
 
@@ -24,7 +25,7 @@ def small_sample(attempts: pd.DataFrame) -> list[str]:
     """Return a line for every suite, language and condition with under 20 cases or 3 repetitions."""
     lines = []
     for (suite, lang, condition), group in attempts.groupby(["suite", "lang", "condition"], sort=True):
-        players = group.groupby(["provider", "model", "protocol"])
+        players = group.groupby(list(PlayerKey._fields))
         cases = int(players["case_id"].nunique().max())
         repetitions = int(group.groupby([*GROUP, "case_id"]).size().max())
         found = []

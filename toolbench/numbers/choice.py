@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.gates import evaluate
 from toolbench.numbers.metrics import metrics
@@ -74,6 +75,6 @@ def _dominators(rows: pd.DataFrame, index: int) -> tuple[str, ...]:
     gain = rivals[objectives].to_numpy(dtype=float) - row[objectives].to_numpy(dtype=float)
     gain *= np.array(list(OBJECTIVES.values()))
     better = (gain >= 0).all(axis=1) & (gain > 0).any(axis=1)
-    names = rivals[["provider", "model", "protocol"]].itertuples(index=False, name=None)
+    names = rivals[list(PlayerKey._fields)].itertuples(index=False, name=None)
     found = tuple("/".join(name) for name, ahead in zip(names, better, strict=True) if ahead)
     return found if bool(_candidates(rows).iloc[index]) else ()

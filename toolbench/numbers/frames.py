@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
@@ -128,7 +129,7 @@ def load_run(run: str | Path) -> ScoredRun:
     """Read a run and judge every attempt of it, one record in memory at a time."""
     log = RunLog.open(Path(run))
     suites, conditions = log.header.load_suites(), log.header.load_conditions()
-    prices = {(p["provider"], p["model"], p["protocol"]): p.get("price") for p in log.header.players}
+    prices = {PlayerKey.of(player): player.get("price") for player in log.header.players}
 
     @functools.cache
     def facts(suite: str, lang: str, case_id: str, condition: str) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def load_run(run: str | Path) -> ScoredRun:
     attempts, calls, findings = _Table(ATTEMPT), _Table(CALL), _Table(FINDING)
     for attempt in log.attempts:
         of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
-        price = prices[attempt.provider, attempt.model, attempt.protocol]
+        price = prices[attempt.key.player]
         verdict = score(attempt, suites[attempt.suite], conditions[attempt.condition])
         who = identity(attempt, of_case["case_class"])
         attempts.add({**who, **of_case, **attempt_row(attempt, verdict, price)})
@@ -161,7 +162,7 @@ def _planned(log: RunLog, suites: dict[str, Suite]) -> pd.DataFrame:
     table = _Table(PLANNED)
     for plan in log.header.plan(suites):
         case = suites[plan.suite].case_by_key[plan.lang, plan.case_id]
-        values = (*plan.key[:7], case.klass, plan.repetition, tuple(sorted(case.tags)))
+        values = (*plan[:7], case.klass, plan.repetition, tuple(sorted(case.tags)))
         table.add(dict(zip(PLANNED, values, strict=True)))
     return table.frame()
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
 from toolbench.numbers.intervals import mean_interval, quantile_interval
@@ -91,7 +92,7 @@ def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame |
 
 def common_cases(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the cases that every player has a scored attempt of: the only basis for a ranking."""
-    arm, player = ["suite", "lang", "condition", "case_id"], ["provider", "model", "protocol"]
+    arm, player = ["suite", "lang", "condition", "case_id"], list(PlayerKey._fields)
     pairs = frame.loc[frame["scored"], [*player, *arm]].drop_duplicates()
     players = pairs.groupby(arm).size()
     complete = players[players == len(frame[player].drop_duplicates())].index

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolbench.domain.canonical import sha256
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.judging import normalizers
@@ -69,7 +70,7 @@ class _Part:
 
     def settings(self) -> str:
         for run in self.header.config["runs"]:
-            if all(run[name] == self.player[name] for name in ("provider", "model", "protocol")):
+            if PlayerKey.of(run) == PlayerKey.of(self.player):
                 return _short([run["settings"], run["extra_body"]])
         return NO_SETTINGS
 

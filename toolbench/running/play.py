@@ -10,7 +10,8 @@ from toolbench.adapters.base import Request, settled
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.environment import now
-from toolbench.domain.record import Attempt, CallRecord, Planned, Status, TurnRecord
+from toolbench.domain.keys import AttemptKey
+from toolbench.domain.record import Attempt, CallRecord, Status, TurnRecord
 from toolbench.errors import TransportError
 from toolbench.running.conversation import Act, Ask, Stage, converse, ready_history
 from toolbench.running.executor import Executor
@@ -23,7 +24,9 @@ class AttemptBudgetReached(Exception):
     """Raised by a ``send`` that is not allowed to spend more on this attempt."""
 
 
-async def play(stage: Stage, planned: Planned, run_id: str, hashes: Mapping[str, str], send: Send) -> Attempt:
+async def play(
+    stage: Stage, planned: AttemptKey, run_id: str, hashes: Mapping[str, str], send: Send
+) -> Attempt:
     """Play one attempt to its end and return its record.
 
     A provider's failure becomes the attempt's status, never an exception; what was said before it is kept.
@@ -67,14 +70,7 @@ async def play(stage: Stage, planned: Planned, run_id: str, hashes: Mapping[str,
         error = {"code": "budget", "message": str(fault), "status": None}
     return Attempt(
         run_id=run_id,
-        provider=planned.provider,
-        model=planned.model,
-        protocol=planned.protocol,
-        suite=planned.suite,
-        lang=planned.lang,
-        condition=planned.condition,
-        case_id=planned.case_id,
-        repetition=planned.repetition,
+        **planned._asdict(),
         hashes=hashes,
         status=status,
         stop=stop,

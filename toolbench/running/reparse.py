@@ -13,6 +13,7 @@ from toolbench.adapters.streams import assemble
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, TurnRecord
 from toolbench.errors import TransportError
@@ -23,16 +24,15 @@ from toolbench.running.conversation import Stage
 class Difference:
     """One field of one decision that would be read differently now."""
 
-    attempt: tuple[str, ...]
+    attempt: AttemptKey
     turn: int
     field: str
     recorded: JSON
     now: JSON
 
     def __str__(self) -> str:
-        where = "/".join(self.attempt)
         before, after = (canonical_json(value)[:120] for value in (self.recorded, self.now))
-        return f"{where}: turn {self.turn}: {self.field}: recorded {before}, now {after}"
+        return f"{self.attempt}: turn {self.turn}: {self.field}: recorded {before}, now {after}"
 
 
 def reparse(log: RunLog) -> Iterator[Difference]:

@@ -15,8 +15,9 @@ from toolbench.adapters.base import Request
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, BadLine, LogWriter, RunLog
-from toolbench.domain.record import Attempt, Planned, Progress, RunHeader
+from toolbench.domain.record import Attempt, Progress, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
@@ -107,8 +108,8 @@ async def run_matrix(
             finished = set()
         plan = list(header.plan())
         summary.total = len(plan)
-        summary.skipped = sum(planned.key in finished for planned in plan)
-        todo = [planned for planned in plan if planned.key not in finished]
+        summary.skipped = sum(planned in finished for planned in plan)
+        todo = [planned for planned in plan if planned not in finished]
         matrix = _Matrix(config, header, writer, redactor, summary, on_attempt)
         await matrix.run(todo)
     return summary
@@ -170,18 +171,20 @@ class _Matrix:
         self._budget = Budget(config.budgets)
         self._hopeless = 0
 
-    async def run(self, todo: Sequence[Planned]) -> None:
+    async def run(self, todo: Sequence[AttemptKey]) -> None:
         heart = asyncio.create_task(_beat())
         try:
             async with Transport(self._redactor, self._config.timeouts, self._config.retries) as transport:
                 for player in self._config.players:
-                    mine = [p for p in todo if (p.provider, p.model, p.protocol) == player.key]
+                    mine = [planned for planned in todo if planned.player == player.key]
                     if mine and self._summary.stopped is None:
                         await self._run_player(player, mine, transport)
         finally:
             heart.cancel()
 
-    async def _run_player(self, player: ModelConfig, todo: Sequence[Planned], transport: Transport) -> None:
+    async def _run_player(
+        self, player: ModelConfig, todo: Sequence[AttemptKey], transport: Transport
+    ) -> None:
         self._hopeless = 0
         fatal: BaseException | None = None
         queue = iter(todo)
@@ -195,8 +198,8 @@ class _Matrix:
         if fatal is not None:
             raise fatal
 
-    async def _work(self, model: ModelConfig, queue: Iterator[Planned], transport: Transport) -> None:
-        name = "/".join(model.key)
+    async def _work(self, model: ModelConfig, queue: Iterator[AttemptKey], transport: Transport) -> None:
+        name = str(model.key)
         for planned in queue:
             if self._summary.stopped or name in self._summary.abandoned:
                 return
@@ -213,7 +216,7 @@ class _Matrix:
                 done = self._summary.made + self._summary.skipped
                 self._on_attempt(Progress(attempt, done, self._summary.total))
 
-    async def _play(self, model: ModelConfig, planned: Planned, transport: Transport) -> Attempt:
+    async def _play(self, model: ModelConfig, planned: AttemptKey, transport: Transport) -> Attempt:
         suite = self._suites[planned.suite]
         case = suite.case_by_key[planned.lang, planned.case_id]
         condition = self._conditions[planned.condition]
@@ -221,7 +224,7 @@ class _Matrix:
         stage = Stage(suite, case, condition, model, adapter, self._config.loop_limit)
         send: Send
         if model.base_url == BASELINE:
-            seed = int(sha256([self._config.seed, list(planned.key)])[:8], 16)
+            seed = int(sha256([self._config.seed, list(planned.texts)])[:8], 16)
             send = _in_process(baseline(model.model, suite.contract, case.lang, seed))
         else:
             send = self._limited(partial(transport.send, model, adapter), model)
@@ -298,7 +301,7 @@ def _make_folder(output: Path, resume: bool) -> None:
         raise LogError(f"{output}: cannot be created ({fault.strerror})") from None
 
 
-def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHeader, set[tuple[str, ...]]]:
+def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHeader, set[AttemptKey]]:
     """Return the header of the log and the attempts that need not be made again.
 
     Raises

@@ -16,7 +16,8 @@ from toolbench.adapters.base import Request
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig
-from toolbench.domain.record import Attempt, Planned
+from toolbench.domain.keys import AttemptKey
+from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging.normalizers import plain
 from toolbench.judging.score import Verdict, score
@@ -101,9 +102,7 @@ def rehearse(suite: Suite, case: Case, script: Sequence[Move], condition: Condit
         return Reply(200, {}, json.dumps(body, ensure_ascii=False), body, 0.0)
 
     stage = Stage(suite, case, condition, _MODEL, adapter_for(PROTOCOL))
-    planned = Planned(
-        _MODEL.provider, _MODEL.model, PROTOCOL, suite.name, case.lang, condition.name, case.id, 0
-    )
+    planned = AttemptKey(*_MODEL.key, suite.name, case.lang, condition.name, case.id, 0)
     return finished(play(stage, planned, "rehearsal", {"case": case.hash}, send))
 
 

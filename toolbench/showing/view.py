@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
-from toolbench.numbers.rows import GROUP
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class RunView:
         self.findings = self.named(self.scored.findings)
 
     @cached_property
-    def names(self) -> Mapping[tuple[str, str, str], str]:
+    def names(self) -> Mapping[PlayerKey, str]:
         """Readable name of each player by provider, model and protocol."""
-        return player_names([(p["provider"], p["model"], p["protocol"]) for p in self.header.players])
+        return player_names([PlayerKey.of(player) for player in self.header.players])
 
     @cached_property
     def suites(self) -> Mapping[str, Suite]:
@@ -56,8 +56,8 @@ class RunView:
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a frame with the group columns and a ``player`` column."""
-        keys = zip(frame["provider"], frame["model"], frame["protocol"], strict=True)
-        return frame.assign(player=[self.names[key] for key in keys])
+        keys = frame[list(PlayerKey._fields)].itertuples(index=False, name=None)
+        return frame.assign(player=[self.names[PlayerKey(*key)] for key in keys])
 
     @property
     def players(self) -> list[str]:
@@ -89,7 +89,7 @@ class RunView:
             & (frame["condition"] == arm.condition)
         ]
 
-    def records(self, keys: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Attempt]:
+    def records(self, keys: Sequence[AttemptKey]) -> dict[AttemptKey, Attempt]:
         """Return complete records by attempt key, read in one pass over the log."""
         wanted = set(keys)
         return {attempt.key: attempt for attempt in self.scored.log.attempts if attempt.key in wanted}
@@ -114,19 +114,19 @@ class RunView:
         return "INCOMPLETE: " + "; ".join(parts) if parts else None
 
 
-def attempt_key(row: pd.Series[Any]) -> tuple[str, ...]:
+def attempt_key(row: pd.Series[Any]) -> AttemptKey:
     """Return the key of the record behind a row of any frame."""
-    return (*(str(row[name]) for name in GROUP), str(row["case_id"]), str(row["repetition"]))
+    return AttemptKey.of({name: row[name] for name in AttemptKey._fields})
 
 
-def player_names(keys: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """Return ``(provider, model, protocol)`` → the shortest name that tells it from the others."""
+def player_names(keys: Sequence[PlayerKey]) -> dict[PlayerKey, str]:
+    """Return for each player the shortest name that tells it from the others."""
     names = {}
-    for provider, model, protocol in keys:
-        name = model
-        if sum(other[1] == model for other in keys) > 1:
-            name = f"{provider}/{model}"
-        if sum(other[:2] == (provider, model) for other in keys) > 1:
-            name = f"{name} ({protocol})"
-        names[provider, model, protocol] = name
+    for key in keys:
+        name = key.model
+        if sum(other.model == key.model for other in keys) > 1:
+            name = f"{key.provider}/{key.model}"
+        if sum(other[:2] == key[:2] for other in keys) > 1:
+            name = f"{name} ({key.protocol})"
+        names[key] = name
     return names

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.log import LOG_NAME
 from toolbench.domain.record import Attempt, Progress
 from toolbench.errors import InputError, ToolbenchError
@@ -33,9 +34,7 @@ class LiveRun:
     def __init__(self, folder: Path) -> None:
         self.view = RunView(folder)
         self._conditions = self.view.header.load_conditions()
-        self._prices = {
-            (p["provider"], p["model"], p["protocol"]): p.get("price") for p in self.view.header.players
-        }
+        self._prices = {PlayerKey.of(player): player.get("price") for player in self.view.header.players}
         self._rows: list[dict[str, Any]] = []
         self._frame: pd.DataFrame | None = self.view.attempts
 
@@ -43,7 +42,7 @@ class LiveRun:
         """Judge one more attempt."""
         suite, condition = self.view.suites[attempt.suite], self._conditions[attempt.condition]
         case = suite.case_by_key[attempt.lang, attempt.case_id]
-        price = self._prices[attempt.provider, attempt.model, attempt.protocol]
+        price = self._prices[attempt.key.player]
         verdict = score(attempt, suite, condition)
         facts = case_facts(suite, case, condition)
         self._rows.append({**identity(attempt, case.klass), **facts, **attempt_row(attempt, verdict, price)})

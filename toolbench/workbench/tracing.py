@@ -34,7 +34,7 @@ def traces(
     log, names = RunLog.open(view.path), view.names
     found = {}
     for attempt in log.attempts:
-        who = names[attempt.provider, attempt.model, attempt.protocol], attempt.condition, attempt.case_id
+        who = names[attempt.key.player], attempt.condition, attempt.case_id
         where = suite in (None, attempt.suite) and lang in (None, attempt.lang)
         if where and who == (player, condition, case):
             mine = view.header.load_conditions()[condition]
