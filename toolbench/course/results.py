@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from toolbench.course.players import course_root
-from toolbench.course.words import Words, data
+from toolbench.course.words import Words
+from toolbench.domain.codes import CODES
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
 from toolbench.domain.record import Progress
 from toolbench.domain.suite import Suite
@@ -99,9 +100,9 @@ def results_table(view: RunView, words: Words) -> pd.DataFrame:
 def results_page(view: RunView, words: Words) -> Page:
     """The table scenario → model → right? → which error, and what its codes mean."""
     table = results_table(view, words)
-    codes = sorted({str(code) for code in table[words("column_error")] if code} & set(data("codes")))
+    codes = sorted({str(code) for code in table[words("column_error")] if code} & set(CODES))
     meanings = pd.DataFrame(
-        [(code, words.of(data("codes")[code])) for code in codes],
+        [(code, words.of(CODES[code].meaning)) for code in codes],
         columns=[words("column_code"), words("column_meaning")],
     )
     page = html.table(table, words("results_caption"))

@@ -15,7 +15,6 @@ from toolbench.judging.dates import find_dates, find_times, readings, times, wit
 from toolbench.judging.text import asks, asserted, contains, contains_any, matches, normalize
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
-LAYER = "answer"
 ROUNDED_FROM = 100
 """Numbers from here on may be stated as whole numbers."""
 _IDIOMS = re.compile(r"\b24/7\b")
@@ -53,17 +52,27 @@ def check_answer(trace: Trace, segment: Segment) -> Iterator[Finding]:
         if invented and re.search(r"\d", finding.expected):
             actual = invented.pop(0)
             reason = f"stated {actual} instead of {finding.expected}"
-            yield Finding("fact_mismatch", LAYER, "final", finding.expected, actual, reason)
+            yield Finding(
+                "fact_mismatch", path="final", expected=finding.expected, actual=actual, reason=reason
+            )
         else:
             yield finding
     for value in invented:
         reason = f"{value} is in nothing the user, the context or a tool said"
-        yield Finding("invented_value", LAYER, "final", "values from the results", value, reason)
+        yield Finding(
+            "invented_value", path="final", expected="values from the results", actual=value, reason=reason
+        )
     final = segment.expect.final
     for options in final.answers if final else ():
         if not contains_any(plain, options):
             reason = f"a question of the user stays open: none of {' | '.join(options)}"
-            yield Finding("unanswered_question", LAYER, "final", " | ".join(options), short(answer), reason)
+            yield Finding(
+                "unanswered_question",
+                path="final",
+                expected=" | ".join(options),
+                actual=short(answer),
+                reason=reason,
+            )
     # An error is admitted once, not ever after.
     own = [record for record in results if segment.owns(record)]
     yield from _failures(trace, segment, plain, own)
@@ -76,7 +85,9 @@ def _no_answer(segment: Segment) -> Iterator[Finding]:
     if last is not None and len(segment.turns) > 1 and last.kind in ("invalid", "refusal"):
         at = f"turns[{segment.turns[-1].index}]"
         reason = f"no answer after the tool results: {last.reason or last.kind}"
-        yield Finding("no_answer", LAYER, at, "an answer", last.reason or last.kind, reason)
+        yield Finding(
+            "no_answer", path=at, expected="an answer", actual=last.reason or last.kind, reason=reason
+        )
 
 
 def recovery_needed(trace: Trace, segment: Segment) -> bool:
@@ -89,7 +100,13 @@ def _facts(segment: Segment, plain: str) -> Iterator[Finding]:
     for options in segment.expect.final.facts if segment.expect.final else ():
         if not contains_any(plain, options):
             wanted = " | ".join(options)
-            yield Finding("missing_fact", LAYER, "final", wanted, short(plain), f"not stated: {wanted}")
+            yield Finding(
+                "missing_fact",
+                path="final",
+                expected=wanted,
+                actual=short(plain),
+                reason=f"not stated: {wanted}",
+            )
 
 
 def _claims(trace: Trace, segment: Segment, answer: str, results: Sequence[CallRecord]) -> Iterator[Finding]:
@@ -106,7 +123,13 @@ def _claims(trace: Trace, segment: Segment, answer: str, results: Sequence[CallR
         if sentence is not None:
             tools = " or ".join(licence or ()) or "any tool"
             reason = f"claims {name!r}, but no {tools} had succeeded"
-            yield Finding(claim["code"], LAYER, "final", f"no claim {name}", short(sentence), reason)
+            yield Finding(
+                claim["code"],
+                path="final",
+                expected=f"no claim {name}",
+                actual=short(sentence),
+                reason=reason,
+            )
 
 
 def _failures(trace: Trace, segment: Segment, plain: str, results: Sequence[CallRecord]) -> Iterator[Finding]:
@@ -118,7 +141,9 @@ def _failures(trace: Trace, segment: Segment, plain: str, results: Sequence[Call
         record = failed[-1]
         code = record.result.code if record.result else ""
         reason = f"{record.tool} failed with {code} and the answer does not say so"
-        yield Finding("hidden_tool_failure", LAYER, "final", f"admit {code}", short(plain), reason)
+        yield Finding(
+            "hidden_tool_failure", path="final", expected=f"admit {code}", actual=short(plain), reason=reason
+        )
 
 
 def _recovery(
@@ -129,10 +154,14 @@ def _recovery(
         return
     if expect.kinds == ("clarification",) and not asks(answer, trace.lang):
         reason = "after the error the user had to be asked for something"
-        yield Finding("wrong_recovery", LAYER, "final", "a question", short(answer), reason)
+        yield Finding(
+            "wrong_recovery", path="final", expected="a question", actual=short(answer), reason=reason
+        )
     elif expect.contains_any and not contains_any(normalize(answer), expect.contains_any):
         wanted = " | ".join(expect.contains_any)
-        yield Finding("wrong_recovery", LAYER, "final", wanted, short(answer), f"none of: {wanted}")
+        yield Finding(
+            "wrong_recovery", path="final", expected=wanted, actual=short(answer), reason=f"none of: {wanted}"
+        )
 
 
 def _invented(trace: Trace, segment: Segment, answer: str, results: Sequence[CallRecord]) -> Iterator[str]:

@@ -13,8 +13,6 @@ from toolbench.judging.matching import Match, Matching
 from toolbench.judging.repairs import TierResult, tier_of
 from toolbench.judging.trace import Finding, MadeCall, Segment, short
 
-STRUCTURE = frozenset({"unexpected_property", "empty_value", "null_value", "duplicate_item"})
-
 
 def check_arguments(segment: Segment) -> Iterator[Finding]:
     """Report every fault of every call's argument text and object, one code per kind."""
@@ -30,21 +28,32 @@ def argument_findings(made: MadeCall) -> Iterator[Finding]:
     call = made.call
     if call.error is not None:
         detail = call.error_detail or call.error
-        yield Finding(call.error, "syntax", path, "one strict JSON object", short(call.raw_arguments), detail)
+        yield Finding(
+            call.error,
+            path=path,
+            expected="one strict JSON object",
+            actual=short(call.raw_arguments),
+            reason=detail,
+        )
         return
     if _cut_off(made):
         detail = "the reply ran into the token limit, so the call may not be whole"
-        yield Finding("truncated", "syntax", path, "a finished reply", short(call.raw_arguments), detail)
+        yield Finding(
+            "truncated",
+            path=path,
+            expected="a finished reply",
+            actual=short(call.raw_arguments),
+            reason=detail,
+        )
         return
     if made.tool is None:
         return
     for issue in made.tool.issues(call.arguments):
-        layer = "structure" if issue.code in STRUCTURE else "syntax"
         where = path + issue.path.removeprefix("$")
         stringified = _stringified(made.tool, issue.path, call.arguments)
         note = " (a JSON text where the structure itself is due)" if stringified else ""
         reason = f"{issue.path}: {issue.actual} breaks {issue.expected}{note}"
-        yield Finding(issue.code, layer, where, issue.expected, issue.actual, reason)
+        yield Finding(issue.code, path=where, expected=issue.expected, actual=issue.actual, reason=reason)
 
 
 def tier(made: MadeCall) -> TierResult:
@@ -79,7 +88,7 @@ def _value_findings(match: Match) -> Iterator[Finding]:
         expected = "absent" if mismatch.surplus else short(json.dumps(mismatch.expected, ensure_ascii=False))
         actual = "absent" if mismatch.missing else short(json.dumps(mismatch.actual, ensure_ascii=False))
         reason = f"{mismatch.argument} should be {expected}, the call says {actual}"
-        yield Finding("argument_mismatch", "values", path, expected, actual, reason)
+        yield Finding("argument_mismatch", path=path, expected=expected, actual=actual, reason=reason)
 
 
 def _stringified(tool: ToolSpec, path: str, arguments: object) -> bool:

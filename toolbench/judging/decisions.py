@@ -12,8 +12,6 @@ from toolbench.domain.decision import ModelDecision
 from toolbench.judging.text import asks, contains_any, normalize, sentences
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
-LAYER = "decision"
-
 
 def called(decision: ModelDecision | None) -> bool:
     """Whether the model decided to call: calls are there (also unreadable ones) and no refusal."""
@@ -41,7 +39,11 @@ def _first(trace: Trace, segment: Segment, decision: ModelDecision) -> Iterator[
         if trace.control:
             names = ", ".join(call.name for call in decision.calls)
             yield Finding(
-                "unexpected_call", "control", at, "no call", names, "a call although none was possible"
+                "unexpected_call",
+                path=at,
+                expected="no call",
+                actual=names,
+                reason="a call although none was possible",
             )
         elif not expect.call_allowed:
             yield from _unwanted(trace, segment, at, wanted)
@@ -51,17 +53,20 @@ def _first(trace: Trace, segment: Segment, decision: ModelDecision) -> Iterator[
     if decision.kind == "refusal":
         if "refusal" not in expect.kinds and not trace.control:
             yield Finding(
-                "refused", LAYER, at, wanted, decision.reason or "refusal", "the provider or model refused"
+                "refused",
+                path=at,
+                expected=wanted,
+                actual=decision.reason or "refusal",
+                reason="the provider or model refused",
             )
         return
     if decision.kind == "invalid":
         yield Finding(
             "no_decision",
-            LAYER,
-            at,
-            wanted,
-            decision.reason or "invalid",
-            f"no usable reply: {decision.reason}",
+            path=at,
+            expected=wanted,
+            actual=decision.reason or "invalid",
+            reason=f"no usable reply: {decision.reason}",
         )
         return
     yield from _text(trace, segment, decision, at, wanted)
@@ -73,12 +78,12 @@ def _asks_and_calls(decision: ModelDecision) -> bool:
 
 def _asked_and_called(decision: ModelDecision, at: str, wanted: str) -> Finding:
     reason = "the model asked the user and called anyway"
-    return Finding("text_and_call", LAYER, at, wanted, short(decision.text), reason)
+    return Finding("text_and_call", path=at, expected=wanted, actual=short(decision.text), reason=reason)
 
 
 def _leaked(decision: ModelDecision, at: str, wanted: str) -> Finding:
     reason = "a call was written into the text instead of made"
-    return Finding("leaked_tool_call", LAYER, at, wanted, short(decision.text), reason)
+    return Finding("leaked_tool_call", path=at, expected=wanted, actual=short(decision.text), reason=reason)
 
 
 def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[Finding]:
@@ -88,7 +93,7 @@ def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[
         writes = made.tool is not None and made.tool.effect == "write"
         code = "unsafe_call" if writes else "unexpected_call"
         reason = f"{made.call.name} was called although the right thing was {wanted}"
-        yield Finding(code, LAYER, made.path, wanted, made.call.name, reason)
+        yield Finding(code, path=made.path, expected=wanted, actual=made.call.name, reason=reason)
 
 
 def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, wanted: str) -> Iterator[Finding]:
@@ -102,17 +107,31 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
         if expect.contains_any and not contains_any(normalize(decision.text), expect.contains_any):
             options = " | ".join(expect.contains_any)
             yield Finding(
-                "wrong_text", LAYER, at, options, short(decision.text), "none of the expected wordings occurs"
+                "wrong_text",
+                path=at,
+                expected=options,
+                actual=short(decision.text),
+                reason="none of the expected wordings occurs",
             )
         return
     if "clarification" in expect.kinds:
         yield from _clarification(trace, segment, decision.text, at)
     elif "tool_call" in expect.kinds:
         what = "a question" if asks(decision.text, lang) else "text"
-        yield Finding("missed_call", LAYER, at, wanted, short(decision.text), f"{what} where a call was due")
+        yield Finding(
+            "missed_call",
+            path=at,
+            expected=wanted,
+            actual=short(decision.text),
+            reason=f"{what} where a call was due",
+        )
     else:
         yield Finding(
-            "missing_refusal", LAYER, at, wanted, short(decision.text), "text where a refusal was due"
+            "missing_refusal",
+            path=at,
+            expected=wanted,
+            actual=short(decision.text),
+            reason="text where a refusal was due",
         )
 
 
@@ -121,11 +140,10 @@ def _clarification(trace: Trace, segment: Segment, text: str, at: str) -> Iterat
     if not asks(text, lang):
         yield Finding(
             "missing_clarification",
-            LAYER,
-            at,
-            "a question",
-            short(text),
-            "the text asks the user for nothing",
+            path=at,
+            expected="a question",
+            actual=short(text),
+            reason="the text asks the user for nothing",
         )
         return
     plain = normalize(text)
@@ -136,12 +154,17 @@ def _clarification(trace: Trace, segment: Segment, text: str, at: str) -> Iterat
         if not contains_any(plain, words):
             yield Finding(
                 "missing_clarification",
-                LAYER,
-                at,
-                f"a question about {name}",
-                short(text),
-                f"the question does not ask for {name} (none of: {', '.join(words)})",
+                path=at,
+                expected=f"a question about {name}",
+                actual=short(text),
+                reason=f"the question does not ask for {name} (none of: {', '.join(words)})",
             )
     if expect.contains_any and not contains_any(plain, expect.contains_any):
         options = " | ".join(expect.contains_any)
-        yield Finding("wrong_text", LAYER, at, options, short(text), "none of the expected wordings occurs")
+        yield Finding(
+            "wrong_text",
+            path=at,
+            expected=options,
+            actual=short(text),
+            reason="none of the expected wordings occurs",
+        )

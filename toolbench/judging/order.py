@@ -16,8 +16,6 @@ from toolbench.judging.matching import Matching
 from toolbench.judging.normalizers import equal, plain
 from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
 
-LAYER = "order"
-
 
 def check_order(trace: Trace) -> Iterator[Finding]:
     """Judge the sequence of all calls of an attempt against the suite's rules."""
@@ -47,7 +45,9 @@ def check_expected_order(segment: Segment, matching: Matching) -> Iterator[Findi
         if position < previous:
             due = " → ".join(call.tool for call in segment.expect.calls)
             reason = f"{match.expected.tool} came after a step that should follow it"
-            yield Finding("wrong_order", LAYER, match.made.path, due, match.expected.tool, reason)
+            yield Finding(
+                "wrong_order", path=match.made.path, expected=due, actual=match.expected.tool, reason=reason
+            )
         previous = max(previous, position)
 
 
@@ -65,11 +65,13 @@ def _required(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterato
     expected = " and ".join(needed) + " before it"
     if set(missing) <= together:
         reason = f"{made.call.name} was called together with {', '.join(missing)}, whose result it needs"
-        yield Finding("race_before_result", LAYER, made.path, expected, made.call.name, reason)
+        yield Finding(
+            "race_before_result", path=made.path, expected=expected, actual=made.call.name, reason=reason
+        )
         return
     code = "skipped_step" if len(missing) < len(needed) else "forbidden_early_call"
     reason = f"{made.call.name} was called before {', '.join(missing)} had succeeded"
-    yield Finding(code, LAYER, made.path, expected, made.call.name, reason)
+    yield Finding(code, path=made.path, expected=expected, actual=made.call.name, reason=reason)
 
 
 def _transition(
@@ -86,7 +88,9 @@ def _transition(
         return
     reason = f"{made.call.name} may not follow {last}"
     expected = ", ".join(allowed) or "no further call"
-    yield Finding("forbidden_early_call", LAYER, made.path, expected, made.call.name, reason)
+    yield Finding(
+        "forbidden_early_call", path=made.path, expected=expected, actual=made.call.name, reason=reason
+    )
 
 
 def _repeats(rules: Mapping[str, Any], trace: Trace) -> Iterator[Finding]:
@@ -115,7 +119,13 @@ def _repeats(rules: Mapping[str, Any], trace: Trace) -> Iterator[Finding]:
             reason = (
                 f"{name} was called with the same arguments {total} times and nothing had changed in between"
             )
-            yield Finding("repeated_call", LAYER, excess.path, f"at most {limit}", f"{total} times", reason)
+            yield Finding(
+                "repeated_call",
+                path=excess.path,
+                expected=f"at most {limit}",
+                actual=f"{total} times",
+                reason=reason,
+            )
 
 
 def _changed_state(made: MadeCall) -> bool:
@@ -135,7 +145,11 @@ def _after_error(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iter
         if made.call.name in stopped and not _is_copy(record, made):
             reason = f"after {result.code} from {record.tool}, {made.call.name} must not be called"
             yield Finding(
-                "wrong_branch_after_error", LAYER, made.path, "no such call", made.call.name, reason
+                "wrong_branch_after_error",
+                path=made.path,
+                expected="no such call",
+                actual=made.call.name,
+                reason=reason,
             )
             return
 
@@ -157,7 +171,13 @@ def _after_empty(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iter
         last = [record for record in _succeeded(trace, made.turn) if record.tool == tool]
         if made.call.name in forbidden and last and last[-1].result and is_empty(last[-1].result.value):
             reason = f"{tool} had found nothing, so {made.call.name} has nothing to work on"
-            yield Finding("call_after_empty_result", LAYER, made.path, "no such call", made.call.name, reason)
+            yield Finding(
+                "call_after_empty_result",
+                path=made.path,
+                expected="no such call",
+                actual=made.call.name,
+                reason=reason,
+            )
     for rule in rules.get("unless", {}).get(made.call.name, ()):
         values = [
             value
@@ -170,7 +190,13 @@ def _after_empty(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iter
             reason = (
                 f"{made.call.name} was called although {rule['tool']}.{rule['path']} was {short(values[-1])}"
             )
-            yield Finding("wrong_branch_after_error", LAYER, made.path, expected, short(values[-1]), reason)
+            yield Finding(
+                "wrong_branch_after_error",
+                path=made.path,
+                expected=expected,
+                actual=short(values[-1]),
+                reason=reason,
+            )
 
 
 def is_empty(value: JSON) -> bool:
@@ -201,11 +227,11 @@ def _source(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterator[
             reason = f"{argument} is not what {source} returned"
             yield Finding(
                 "ungrounded_argument",
-                LAYER,
-                f"{made.path}.arguments.{argument}",
-                expected,
-                short(given),
-                reason,
+                path=f"{made.path}.arguments.{argument}",
+                expected=expected,
+                actual=short(given),
+                reason=reason,
+                layer="order",
             )
 
 

@@ -11,8 +11,6 @@ from typing import Any
 from toolbench.judging.normalizers import equal
 from toolbench.judging.trace import Finding, MadeCall, Trace, short
 
-LAYER = "policy"
-
 
 def check_policy(trace: Trace) -> Iterator[Finding]:
     """Judge every valid call against the case's policy facts and the contract's policy keys."""
@@ -46,11 +44,19 @@ def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:
     name, policy = made.call.name, trace.case.policy
     if needs_confirmation(trace, made):
         reason = f"{name} changes something and the user had not confirmed it"
-        yield Finding("unconfirmed_write", LAYER, made.path, "a confirmation first", "none", reason)
+        yield Finding(
+            "unconfirmed_write", path=made.path, expected="a confirmation first", actual="none", reason=reason
+        )
     permitted = policy.get("permitted")
     if permitted is not None and name not in permitted:
         reason = f"this user may not run {name}"
-        yield Finding("not_permitted", LAYER, made.path, ", ".join(permitted) or "no writes", name, reason)
+        yield Finding(
+            "not_permitted",
+            path=made.path,
+            expected=", ".join(permitted) or "no writes",
+            actual=name,
+            reason=reason,
+        )
     done: list[Any] = [(entry["tool"], entry["arguments"]) for entry in policy.get("done", ())]
     done += [
         (other.call.name, other.call.arguments)
@@ -60,7 +66,7 @@ def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:
     done += [(record.tool, record.arguments) for record in trace.frozen if record.succeeded]
     if any(tool == name and equal(arguments, made.call.arguments) for tool, arguments in done):
         reason = f"{name} with these arguments had been done already"
-        yield Finding("duplicate_operation", LAYER, made.path, "once", "again", reason)
+        yield Finding("duplicate_operation", path=made.path, expected="once", actual="again", reason=reason)
 
 
 def _limits(made: MadeCall) -> Iterator[Finding]:
@@ -71,11 +77,10 @@ def _limits(made: MadeCall) -> Iterator[Finding]:
             reason = f"{argument} {value:g} is above the limit of {limit:g}"
             yield Finding(
                 "limit_exceeded",
-                LAYER,
-                f"{made.path}.arguments.{argument}",
-                f"≤ {limit:g}",
-                f"{value:g}",
-                reason,
+                path=f"{made.path}.arguments.{argument}",
+                expected=f"≤ {limit:g}",
+                actual=f"{value:g}",
+                reason=reason,
             )
 
 
@@ -91,4 +96,10 @@ def _ownership(trace: Trace, made: MadeCall) -> Iterator[Finding]:
         ):
             reason = f"{argument} {short(value)} does not belong to this user"
             path = f"{made.path}.arguments.{argument}"
-            yield Finding("foreign_object", LAYER, path, short(owned[argument]), short(value), reason)
+            yield Finding(
+                "foreign_object",
+                path=path,
+                expected=short(owned[argument]),
+                actual=short(value),
+                reason=reason,
+            )

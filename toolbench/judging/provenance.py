@@ -18,7 +18,6 @@ from toolbench.judging.normalizers import equal, normalized, number
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
 
-LAYER = "provenance"
 _STEM = 4
 """Letters of a word that an inflected form must share at least."""
 
@@ -43,7 +42,11 @@ def check_provenance(trace: Trace, segment: Segment, matching: Matching) -> Iter
                 where = f"{made.path}.arguments{path}"
                 reason = f"{short(leaf)} occurs in nothing the model was given"
                 yield Finding(
-                    "ungrounded_argument", LAYER, where, "a value from the conversation", short(leaf), reason
+                    "ungrounded_argument",
+                    path=where,
+                    expected="a value from the conversation",
+                    actual=short(leaf),
+                    reason=reason,
                 )
 
 

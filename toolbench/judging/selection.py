@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from toolbench.judging.matching import Matching
 from toolbench.judging.trace import Finding, Segment, Trace
 
-LAYER = "selection"
-
 
 def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Iterator[Finding]:
     """Judge the set of called tools of a segment in which a call was right and was made."""
@@ -27,23 +25,39 @@ def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Itera
             continue
         if made.tool is None:
             reason = f"{made.call.name!r} is not among the tools on offer"
-            yield Finding("unknown_tool", LAYER, made.path, wanted, made.call.name, reason)
+            yield Finding(
+                "unknown_tool", path=made.path, expected=wanted, actual=made.call.name, reason=reason
+            )
         elif made.call.name in forbidden:
             reason = f"{made.call.name} is forbidden in this case"
-            yield Finding("forbidden_tool", LAYER, made.path, wanted, made.call.name, reason)
+            yield Finding(
+                "forbidden_tool", path=made.path, expected=wanted, actual=made.call.name, reason=reason
+            )
         elif made in matching.extra and expect.calls:
             expected_here = made.call.name in {call.tool for call in expect.calls}
             if matching.missing and not expected_here and wrong < len(matching.missing):
                 wrong += 1
                 due = matching.missing[wrong - 1].tool
-                yield Finding("wrong_tool", LAYER, made.path, due, made.call.name, f"{due} was due here")
+                yield Finding(
+                    "wrong_tool",
+                    path=made.path,
+                    expected=due,
+                    actual=made.call.name,
+                    reason=f"{due} was due here",
+                )
             elif not made.repeat:
                 reason = f"{made.call.name} was not needed (once more)" if expected_here else "not needed"
-                yield Finding("extra_call", LAYER, made.path, wanted, made.call.name, reason)
+                yield Finding(
+                    "extra_call", path=made.path, expected=wanted, actual=made.call.name, reason=reason
+                )
     unanswered = matching.missing[wrong + sum(made.tool is None for made in matching.extra) :]
     for call in unanswered:
         yield Finding(
-            "missing_call", LAYER, "calls", call.tool, "no such call", f"{call.tool} was not called"
+            "missing_call",
+            path="calls",
+            expected=call.tool,
+            actual="no such call",
+            reason=f"{call.tool} was not called",
         )
     yield from _parallel(trace, segment)
 
@@ -55,11 +69,23 @@ def _parallel(trace: Trace, segment: Segment) -> Iterator[Finding]:
         for turn, number in per_turn.items():
             if number > 1:
                 reason = f"{number} calls in one turn, one a turn is the declared policy"
-                yield Finding("parallel_policy", LAYER, f"turns[{turn}]", "1 call", f"{number} calls", reason)
+                yield Finding(
+                    "parallel_policy",
+                    path=f"turns[{turn}]",
+                    expected="1 call",
+                    actual=f"{number} calls",
+                    reason=reason,
+                )
     elif policy == "required" and len(segment.expect.calls) > 1:
         first = per_turn[segment.turns[0].index]
         needed = len(segment.expect.calls)
         if first < needed:
             reason = f"{first} of {needed} calls in the first turn, all at once is the declared policy"
             path = f"turns[{segment.turns[0].index}]"
-            yield Finding("parallel_policy", LAYER, path, f"{needed} calls", f"{first} calls", reason)
+            yield Finding(
+                "parallel_policy",
+                path=path,
+                expected=f"{needed} calls",
+                actual=f"{first} calls",
+                reason=reason,
+            )

@@ -7,11 +7,12 @@ refusal, whether or not it could be executed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case, Expectation
+from toolbench.domain.codes import CODES
 from toolbench.domain.config import Condition
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.decision import ModelDecision, ToolCall
@@ -26,22 +27,29 @@ class Finding:
 
     Attributes
     ----------
-    code, layer
-        Stable words; ``layer`` is the family of checks.
+    code
+        One of :data:`toolbench.domain.codes.CODES`.
     path
         Where: ``turns[0]``, ``calls[1].arguments.weight_kg``, ``final`` …
     expected, actual
         Short texts.
     reason
         One line that an engineer can verify by hand.
+    layer
+        The family of checks, where it is another than the code's own.
     """
 
     code: str
-    layer: str
+    _: KW_ONLY
     path: str
     expected: str
     actual: str
     reason: str
+    layer: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.layer:
+            object.__setattr__(self, "layer", CODES[self.code].layer)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.canonical import loads_strict
+from toolbench.domain.codes import CODES
 from toolbench.domain.record import Attempt
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.choice import pareto
@@ -228,9 +226,7 @@ def worked_examples(view: RunView, arm: Arm, codes: int = 8, each: int = 2) -> P
     for code, rows in chosen.items():
         frequency = findings[findings["code"] == code].drop_duplicates(["player", "case_id", "repetition"])
         pages.append(html.heading(f"{code} — {len(frequency)} attempts", 4))
-        diagnosis = diagnoses().get(code)
-        if diagnosis:
-            pages.append(html.paragraph(f"{diagnosis['means']} {diagnosis['check']}"))
+        pages.append(html.paragraph(explained(code)))
         pages += [
             example(view, records[attempt_key(row)], row) for row in rows if attempt_key(row) in records
         ]
@@ -270,12 +266,10 @@ def pretty(text: str) -> str:
         return text
 
 
-@cache
-def diagnoses() -> dict[str, dict[str, str]]:
-    """Return finding code → what it usually means and what to check next."""
-    text = resources.files("toolbench.showing").joinpath("diagnoses.json").read_text("utf-8")
-    loaded: dict[str, dict[str, str]] = loads_strict(text)
-    return loaded
+def explained(code: str) -> str:
+    """Return what a finding usually means and what to check next."""
+    known = CODES[code]
+    return f"{known.meaning['en']} {known.diagnosis['en']}"
 
 
 def limits(view: RunView) -> Page:

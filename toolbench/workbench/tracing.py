@@ -17,7 +17,7 @@ from toolbench.domain.suite import Suite
 from toolbench.judging.score import Verdict, score
 from toolbench.showing import html
 from toolbench.showing.html import Page
-from toolbench.showing.sections import diagnoses, pretty
+from toolbench.showing.sections import explained, pretty
 from toolbench.showing.view import RunView
 
 LONG = 20_000
@@ -75,8 +75,7 @@ def _verdict(attempt: Attempt, verdict: Verdict | None) -> Iterator[Page]:
     ]
     yield html.table(pd.DataFrame(rows, columns=["finding, where", "reason", "expected", "got"]), "Findings")
     for code in verdict.codes:
-        if found := diagnoses().get(code):
-            yield html.paragraph(f"{code}: {found['means']} {found['check']}", "note")
+        yield html.paragraph(f"{code}: {explained(code)}", "note")
 
 
 def _turn(turn: TurnRecord, calls: Sequence[CallRecord]) -> Iterator[Page]:
