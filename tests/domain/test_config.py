@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support import ROOT, make_case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, Selection, public_url
+from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Selection, public_url
 from toolbench.errors import ConfigError
 
 RUN = {"provider": "p", "model": "m", "protocol": "chat_completions", "base_url": "http://127.0.0.1:1/v1"}
@@ -21,6 +21,33 @@ def test_defaults_are_those_of_the_specification() -> None:
     assert loaded.runs[0].settings.max_output_tokens == 500
     assert (loaded.repetitions, loaded.parallelism, loaded.loop_limit) == (3, 1, 5)
     assert [player.model for player in loaded.players[:4]] == list(loaded.baselines)
+
+
+def test_the_kind_of_a_player_says_how_it_is_reached() -> None:
+    loaded = config(
+        runs=[
+            RUN,
+            {**RUN, "model": "tiny", "base_url": "embedded:"},
+            {**RUN, "base_url": "embedded:x.gguf", "model": "own"},
+        ]
+    )
+    assert {player.kind for player in loaded.players if player.key.is_baseline} == {"baseline"}
+    assert [player.kind for player in loaded.runs] == ["http", "embedded", "embedded"]
+    assert [player.weights for player in loaded.runs[1:]] == ["tiny", "x.gguf"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "control"),
+    [
+        ({}, False),
+        ({"tool_choice": "required"}, False),
+        ({"tool_choice": "none"}, True),
+        ({"tools": "off"}, True),
+    ],
+    ids=str,
+)
+def test_a_control_makes_calls_impossible(changes: dict[str, Any], control: bool) -> None:
+    assert Condition("c", **changes).control is control
 
 
 def test_settings_of_a_run_win_over_defaults() -> None:
@@ -45,6 +72,11 @@ def test_settings_of_a_run_win_over_defaults() -> None:
         ),
         pytest.param(
             {"runs": [{**RUN, "extra_body": {"user": "sk-abcdefghijklmnop"}}]}, "looks like a key", id="value"
+        ),
+        pytest.param(
+            {"runs": [{**RUN, "provider": "baseline"}]},
+            r"runs\[0\].provider: 'baseline' is the label",
+            id="label",
         ),
         pytest.param({"runs": [RUN, RUN]}, "occurs twice", id="same-run-twice"),
         pytest.param({"conditions": ["sideways"]}, "unknown condition 'sideways'; built in", id="condition"),

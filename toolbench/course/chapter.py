@@ -76,7 +76,7 @@ class Chapter:
             self.model = self._players.read(model)
         self.solved = solved
         self.output = Path(output)
-        self._embedded = embedded and embedded_here() and self.model.provider != "embedded"
+        self._embedded = embedded and embedded_here() and not self._players.embedded
         self._exercises: dict[str, bool] = {}
         self._answers: Mapping[str, str] = {}
         self._run: RunView | None = None
@@ -92,7 +92,7 @@ class Chapter:
         key = words("about_no_key")
         if name and model.provider != "simulator":
             key = words("about_key_set" if os.environ.get(name) else "about_key_missing", name=name)
-        plays = self._embedded or model.provider == "embedded"
+        plays = self._embedded or self._players.embedded
         facts = {
             "model": f"{model.provider} / {model.model}",
             "protocol": model.protocol,

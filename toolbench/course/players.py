@@ -45,6 +45,8 @@ class Players:
     def __init__(self) -> None:
         os.environ.setdefault(SIMULATOR_KEY, "any-text-will-do")
         self._stack = ExitStack()
+        self.embedded = False
+        """Whether the embedded model is served in the lesson itself."""
         self.simulator = self._stack.enter_context(Simulator(data("simulated")))
 
     def close(self) -> None:
@@ -69,7 +71,7 @@ class Players:
             address = self.simulator.base_url(protocol)
             return replace(model, base_url=address, api_key_env=SIMULATOR_KEY)
         model = Config.from_json({"runs": [entry]}, "config").runs[0]
-        return self._started(model) if model.base_url.startswith(EMBEDDED) else model
+        return self._started(model) if model.kind == "embedded" else model
 
     def simulated(self, model: str, protocol: str, **changes: Any) -> ModelConfig:
         """Return a model of the simulator; its temperature is its own."""
@@ -80,8 +82,9 @@ class Players:
         )
 
     def _started(self, model: ModelConfig) -> ModelConfig:
-        server = LocalServer(model.base_url.removeprefix(EMBEDDED) or model.model)
+        server = LocalServer(model.weights)
         self._stack.enter_context(server)
+        self.embedded = True
         return replace(
             model, base_url=server.base_url, model=server.model, profile=model.profile or "llama_cpp"
         )

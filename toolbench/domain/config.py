@@ -12,13 +12,14 @@ from urllib.parse import urlsplit, urlunsplit
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.case import Case
 from toolbench.domain.files import read_json, validate
-from toolbench.domain.keys import PlayerKey
+from toolbench.domain.keys import BASELINE, PlayerKey
 from toolbench.errors import ConfigError
 
 PLACEHOLDER = re.compile(r"REPLACE_WITH|<[a-z _-]+>|CHANGE_?ME", re.IGNORECASE)
 SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
+Kind = Literal["baseline", "embedded", "http"]
 BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
-EMBEDDED, BASELINE = "embedded:", "baseline:"
+EMBEDDED, IN_PROCESS = "embedded:", "baseline:"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,18 @@ class ModelConfig:
         """What tells this entry from all others."""
         return PlayerKey(self.provider, self.model, self.protocol)
 
+    @property
+    def kind(self) -> Kind:
+        """How the model is reached: in this process, on a server started for it, or at an address."""
+        if self.base_url == IN_PROCESS:
+            return "baseline"
+        return "embedded" if self.base_url.startswith(EMBEDDED) else "http"
+
+    @property
+    def weights(self) -> str:
+        """Name or path of an embedded model's weights: after ``embedded:``, else the model's name."""
+        return self.base_url.removeprefix(EMBEDDED) or self.model
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -88,6 +101,11 @@ class Condition:
     error_hints: bool = True
     cases: Selection = field(default_factory=Selection)
     repetitions: int | None = None
+
+    @property
+    def control(self) -> bool:
+        """Whether calls are impossible by design: no tools, or a forbidden choice."""
+        return self.tools == "off" or self.tool_choice == "none"
 
     def admits(self, case: Case) -> bool:
         """Whether a case makes sense under this condition.
@@ -138,7 +156,7 @@ class Config:
     def players(self) -> tuple[ModelConfig, ...]:
         """The baselines, then the models, in the order they are run."""
         baselines = tuple(
-            ModelConfig(provider="baseline", model=name, protocol="chat_completions", base_url=BASELINE)
+            ModelConfig(provider=BASELINE, model=name, protocol="chat_completions", base_url=IN_PROCESS)
             for name in self.baselines
         )
         return baselines + self.runs
@@ -233,6 +251,11 @@ def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) ->
     for name in ("model", "base_url", "provider"):
         if PLACEHOLDER.search(entry[name]):
             raise ConfigError(f"{where}.{name}: {entry[name]!r} is a placeholder; put the real value there")
+    if entry["provider"] == BASELINE:
+        raise ConfigError(
+            f"{where}.provider: {BASELINE!r} is the label of the baselines, which gates and reports leave "
+            "out; choose another"
+        )
     if entry["base_url"].startswith(EMBEDDED) and entry["protocol"] in ("ollama_chat", "generate_content"):
         raise ConfigError(f"{where}.protocol: the embedded server does not speak {entry['protocol']}")
     _check_address(entry["base_url"], f"{where}.base_url")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+BASELINE = "baseline"
+"""The provider's name of the players that are no models; no model of a configuration may take it."""
+
 
 class PlayerKey(NamedTuple):
     """A model behind one wire protocol, by the names it has in the log."""
@@ -15,6 +18,11 @@ class PlayerKey(NamedTuple):
 
     def __str__(self) -> str:
         return "/".join(self)
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this is one of the baselines and no model."""
+        return self.provider == BASELINE
 
     @classmethod
     def of(cls, names: Mapping[str, Any]) -> PlayerKey:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Config, ModelConfig
+from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
 from toolbench.experiments.decisions import changes, decided
@@ -61,7 +61,7 @@ def plan(protocols: Sequence[str] = PROTOCOLS) -> Plan:
 
 
 def _over(entry: ModelConfig, protocols: Sequence[str]) -> Iterator[ModelConfig]:
-    if not entry.base_url.startswith(EMBEDDED):
+    if entry.kind != "embedded":
         yield entry
         return
     for protocol in protocols:

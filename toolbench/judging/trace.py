@@ -120,7 +120,7 @@ class Trace:
     @property
     def control(self) -> bool:
         """Whether calls were impossible by design: no tools, or a forbidden choice."""
-        return self.condition.tools == "off" or self.condition.tool_choice == "none"
+        return self.condition.control
 
     @cached_property
     def offered(self) -> dict[str, ToolSpec]:

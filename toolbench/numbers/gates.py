@@ -20,7 +20,7 @@ from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, InputError
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.metrics import metrics
-from toolbench.numbers.rows import GROUP
+from toolbench.numbers.rows import GROUP, of_models
 from toolbench.numbers.tables import records
 
 Outcome = Literal["pass", "fail", "not enough data"]
@@ -135,7 +135,7 @@ def evaluate(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> GateR
             "config.json, or give one now (the report will say that it came later)"
         )
     figures = metrics(scored.attempts, (), scored.planned)
-    controls = {c["name"] for c in header.conditions if c["tools"] == "off" or c["tool_choice"] == "none"}
+    controls = {name for name, condition in header.load_conditions().items() if condition.control}
     shared = {"min_n": MIN_N, "decide": "point"} | {
         k: v for k, v in chosen.items() if k in ("min_n", "decide")
     }
@@ -167,7 +167,7 @@ def _applicable(where: Mapping[str, list[str]], figures: pd.DataFrame, controls:
     for column, values in where.items():
         kept &= figures[column].isin(values)
     if "provider" not in where:
-        kept &= figures["provider"] != "baseline"
+        kept &= of_models(figures)
     if "condition" not in where:
         kept &= ~figures["condition"].isin(controls)
     return figures[kept]

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.errors import InputError
 from toolbench.numbers.frames import ScoredRun
-from toolbench.numbers.rows import GROUP
+from toolbench.numbers.rows import GROUP, of_models
 from toolbench.numbers.tables import records
 
 TAG = "regression"
@@ -53,7 +53,7 @@ def promote(
         & (attempts["lang"] == lang)
         & (attempts["passed"] == 0)
         & ~attempts["control"]
-        & (baselines | (attempts["provider"] != "baseline"))
+        & (baselines | of_models(attempts))
     ]
     if codes:
         failed = failed[[bool(set(found) & set(codes)) for found in failed["codes"]]]

@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pandas as pd
+
 from toolbench.domain.case import Case
 from toolbench.domain.config import Condition
+from toolbench.domain.keys import BASELINE
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import Verdict
@@ -112,9 +115,14 @@ DTYPES: Mapping[str, str] = {
 }
 
 
+def of_models(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows of any frame belong to models, and not to baselines."""
+    return frame["provider"] != BASELINE
+
+
 def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]:
     """Return the columns that a case and a condition decide before any model is asked."""
-    control = condition.tools == "off" or condition.tool_choice == "none"
+    control = condition.control
     expectations = (case.expect, *(turn.expect for turn in case.turns))
     due = [call.tool for expect in expectations for call in expect.calls]
     offered = () if condition.tools == "off" else suite.contract.offered(case.tools)

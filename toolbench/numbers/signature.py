@@ -125,7 +125,7 @@ def signature(
     Baselines have no sampling settings, so they are looked at only where nothing else is chosen.
     """
     parts = list(_parts(header, where or {}, suites or header.load_suites()))
-    models = [part for part in parts if part.player["provider"] != "baseline"]
+    models = [part for part in parts if not PlayerKey.of(part.player).is_baseline]
     return Signature({key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()})
 
 

@@ -13,7 +13,7 @@ import httpx
 from toolbench.adapters import adapter_for
 from toolbench.adapters.faults import classify
 from toolbench.domain.canonical import StrictJSONError, loads_strict
-from toolbench.domain.config import EMBEDDED, Config, ModelConfig, public_url
+from toolbench.domain.config import Config, ModelConfig, public_url
 from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, ServingError
 from toolbench.running.redaction import credentials, extra_headers, key_of, redactor_for
@@ -86,10 +86,10 @@ async def _entry(
 async def _state(client: httpx.AsyncClient, model: ModelConfig) -> str | None:
     """Return what stands in the way, or ``None``."""
     adapter = adapter_for(model.protocol)
-    if model.base_url.startswith(EMBEDDED):
+    if model.kind == "embedded":
         from toolbench.local.weights import resolve
 
-        resolve(model.base_url.removeprefix(EMBEDDED) or model.model)
+        resolve(model.weights)
         return None
     key = key_of(model)
     headers = {**(adapter.auth_headers(key) if key else {}), **extra_headers(model)}

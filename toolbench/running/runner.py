@@ -14,7 +14,7 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import canonical_json, sha256
-from toolbench.domain.config import BASELINE, EMBEDDED, Config, ModelConfig
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, BadLine, LogWriter, RunLog
 from toolbench.domain.record import Attempt, Progress, RunHeader
@@ -223,7 +223,7 @@ class _Matrix:
         adapter = adapter_for(model.protocol)
         stage = Stage(suite, case, condition, model, adapter, self._config.loop_limit)
         send: Send
-        if model.base_url == BASELINE:
+        if model.kind == "baseline":
             seed = int(sha256([self._config.seed, list(planned.texts)])[:8], 16)
             send = _in_process(baseline(model.model, suite.contract, case.lang, seed))
         else:
@@ -265,13 +265,12 @@ class _Matrix:
 @asynccontextmanager
 async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
     """Yield the model with an address that can be called, starting an embedded server when asked to."""
-    if not model.base_url.startswith(EMBEDDED):
+    if model.kind != "embedded":
         yield model
         return
     from toolbench.local.server import LocalServer
 
-    name = model.base_url.removeprefix(EMBEDDED) or model.model
-    server = LocalServer(name, n_parallel=model.parallelism or 1)
+    server = LocalServer(model.weights, n_parallel=model.parallelism or 1)
     await asyncio.to_thread(server.start)
     try:
         yield replace(

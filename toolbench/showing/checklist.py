@@ -33,7 +33,7 @@ class _Evidence:
 
     def add(self, attempt: Attempt) -> None:
         self.contracts[attempt.suite].add(attempt.hashes["contract"])
-        asked = [turn for turn in attempt.turns if attempt.provider != "baseline"]
+        asked = [turn for turn in attempt.turns if not attempt.key.player.is_baseline]
         self.counts["turns"] += len(asked)
         for turn in asked:
             self.counts["requests kept"] += bool(turn.request.get("body")) and bool(turn.request_hash)

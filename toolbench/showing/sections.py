@@ -117,8 +117,7 @@ def control_table(view: RunView, arm: Arm) -> Page:
 
 def is_control(view: RunView, arm: Arm) -> bool:
     """Whether an arm is a control in which no call is possible."""
-    condition = next(c for c in view.header.conditions if c["name"] == arm.condition)
-    return bool(condition["tools"] == "off" or condition["tool_choice"] == "none")
+    return view.header.load_conditions()[arm.condition].control
 
 
 def heatmap(view: RunView, arm: Arm) -> Page:

@@ -62,13 +62,13 @@ class RunView:
     @property
     def players(self) -> list[str]:
         """Player names, models first."""
-        ordered = sorted(self.names.items(), key=lambda item: item[0][0] == "baseline")
+        ordered = sorted(self.names.items(), key=lambda item: item[0].is_baseline)
         return [name for _, name in ordered]
 
     @property
     def models(self) -> list[str]:
         """Names of the players that are not baselines."""
-        return [name for (provider, _, _), name in self.names.items() if provider != "baseline"]
+        return [name for key, name in self.names.items() if not key.is_baseline]
 
     @property
     def arms(self) -> list[Arm]:

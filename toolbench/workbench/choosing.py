@@ -122,8 +122,8 @@ def plan(config: Config, draft: Draft, choice: Choice) -> Plan:
         raise InputError("no case is chosen")
     run = replace(
         config,
-        runs=tuple(player for player in chosen if player.provider != "baseline"),
-        baselines=tuple(player.model for player in chosen if player.provider == "baseline"),
+        runs=tuple(player for player in chosen if player.kind != "baseline"),
+        baselines=tuple(player.model for player in chosen if player.kind == "baseline"),
         suites=(draft.suite.name,),
         cases=Selection(langs=(draft.lang,), ids=choice.cases),
         conditions=tuple(arms),

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from toolbench.numbers.rows import of_models
 from toolbench.numbers.tables import groups
 from toolbench.showing import html
 from toolbench.showing.html import Page
@@ -90,7 +91,7 @@ def grid(attempts: pd.DataFrame, planned: pd.DataFrame, only: str = "all") -> Gr
     made = dict(groups(attempts, keys))
     expected: dict[Any, int] = planned.groupby(keys, sort=False).size().to_dict()
     cases = [str(case) for case in dict.fromkeys(planned["case_id"])]
-    models_first = planned.sort_values("provider", key=lambda names: names == "baseline", kind="stable")
+    models_first = planned.loc[(~of_models(planned)).sort_values(kind="stable").index]
     pairs = models_first[["player", "condition"]].drop_duplicates().itertuples(index=False, name=None)
     columns = tuple(Column(str(player), str(condition)) for player, condition in pairs)
     cells = {

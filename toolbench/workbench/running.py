@@ -16,7 +16,7 @@ from toolbench.domain.log import LOG_NAME
 from toolbench.domain.record import Attempt, Progress
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.judging.score import score
-from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP, attempt_row, case_facts, identity
+from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP, attempt_row, case_facts, identity, of_models
 from toolbench.running.runner import RunSummary, run_matrix
 from toolbench.showing.view import RunView
 from toolbench.workbench.choosing import Plan
@@ -184,7 +184,7 @@ class Session:
 
 def spent(attempts: pd.DataFrame) -> str:
     """Return tokens and cost of attempts as one phrase; what is unknown is said to be unknown."""
-    models = attempts[attempts["provider"] != "baseline"]
+    models = attempts[of_models(attempts)]
     if models.empty:
         return "nothing spent: baselines only"
     tokens = models[["input_tokens", "output_tokens"]].sum().sum()
