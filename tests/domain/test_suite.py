@@ -1,12 +1,13 @@
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
 from tests.support import ROOT, delivery
 from toolbench.domain.contract import Contract, ToolSpec
-from toolbench.domain.suite import Suite, find_suite, load_suite
+from toolbench.domain.suite import Suite, find_suite, known_suites, load_suite
 from toolbench.errors import SuiteError
 
 TOOL = {"name": "t", "description": "d", "parameters": {"type": "object"}, "effect": "read"}
@@ -155,3 +156,30 @@ def test_every_shipped_suite_loads() -> None:
 def test_an_unknown_suite_names_those_that_exist() -> None:
     with pytest.raises(SuiteError, match=r"there are: .*delivery"):
         find_suite(ROOT, "nope")
+
+
+def _small(folder: Path, name: str, case: str) -> Path:
+    """Write a suite of the delivery contract with one case into a folder."""
+    (folder / "cases").mkdir(parents=True, exist_ok=True)
+    copytree(ROOT / "contracts/delivery", folder / "contracts" / name)
+    line = {"id": case, "class": "c", "lang": "en", "user": "hello", "expect": {"kind": "text"}}
+    (folder / "cases" / f"{name}.en.jsonl").write_text(json.dumps(line))
+    return folder
+
+
+def test_a_suite_is_looked_for_beside_the_configuration_then_here_then_among_the_shipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, here = _small(tmp_path / "root", "mine", "of-root"), _small(tmp_path / "here", "mine", "of-here")
+    _small(here, "yours", "of-here-only")
+    monkeypatch.chdir(here)
+    assert [case.id for case in find_suite(root, "mine").cases] == ["of-root"]
+    assert [case.id for case in find_suite(root, "yours").cases] == ["of-here-only"]
+    assert len(find_suite(root, "delivery").cases) > 100
+    assert known_suites(root)[:3] == ["mine", "yours", "course"]
+
+
+def test_a_suite_is_never_mixed_from_two_places(tmp_path: Path) -> None:
+    copytree(ROOT / "contracts/delivery", tmp_path / "contracts/delivery")
+    with pytest.raises(SuiteError, match=r"cases: no case file named delivery"):
+        find_suite(tmp_path, "delivery")

@@ -179,24 +179,29 @@ def test_a_name_that_cannot_be_part_of_a_file_name_is_refused(name: str, tmp_pat
 
 
 def test_saving_writes_all_files_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import builtins
-
     folder_with_suites(tmp_path)
     draft = Draft(find_suite(tmp_path, "delivery"), "en")
     draft.write(GET_ORDER, "one")
     draft.write(PROMPT, "two")
-    before, real = sorted(tmp_path.rglob("*")), builtins.open
+    before, real = sorted(tmp_path.rglob("*")), Path.open
 
     def full(path: Path, *args: str, **kwargs: str) -> object:
-        if str(path).endswith(".md"):
+        if path.suffix == ".md":
             raise OSError(28, "No space left on device")
         return real(path, *args, **kwargs)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(builtins, "open", full)
+    monkeypatch.setattr(Path, "open", full)
     with pytest.raises(SuiteError, match=r"No space left on device.*nothing was saved"):
         save(draft, tmp_path, "v2")
     assert sorted(tmp_path.rglob("*")) == before
     assert draft.saved is None
+
+
+def test_a_suite_from_elsewhere_is_not_saved_beside_nothing(draft: Draft, tmp_path: Path) -> None:
+    draft.write(GET_ORDER, "one")
+    with pytest.raises(SuiteError, match="delivery is not there: a version is saved beside its suite"):
+        save(draft, tmp_path, "v2")
+    assert not (tmp_path / "contracts").exists()
 
 
 def test_nothing_changed_is_nothing_to_save(draft: Draft, tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from toolbench.cli.checking import selfcheck
 from toolbench.cli.judging import compare, gate, promote, report, score
 from toolbench.cli.playing import models, run
 from toolbench.cli.serving import serve
+from toolbench.cli.starting import init
 
 __all__ = ["main"]
 
 
 @click.group(
-    commands=[run, models, score, report, compare, gate, promote, lint, generate, selfcheck, serve],
+    commands=[init, run, models, score, report, compare, gate, promote, lint, generate, selfcheck, serve],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="toolcall-workbench", prog_name="toolbench")
@@ -29,6 +30,7 @@ def main() -> None:
 
     \b
     Examples:
+      toolbench init bench && cd bench
       toolbench run --config config.json --output runs/first
       toolbench report runs/first
       toolbench score runs/first --json

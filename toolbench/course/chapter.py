@@ -17,7 +17,7 @@ from toolbench.course.dialogue import Asked, Dialogue, dialogue
 from toolbench.course.drawing import loop_page
 from toolbench.course.loop_exercise import check_loop
 from toolbench.course.note import free_path, note_text, write_note
-from toolbench.course.players import Players, course_root, embedded_here, embedded_player
+from toolbench.course.players import Players, embedded_here, embedded_player
 from toolbench.course.problems import checked_page
 from toolbench.course.tool_exercise import check_tool
 from toolbench.course.traps import spring, trap_page
@@ -26,6 +26,7 @@ from toolbench.course.words import Words, data
 from toolbench.domain.config import Condition, public_url
 from toolbench.domain.contract import Overlay
 from toolbench.domain.from_function import tool_entry
+from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import find_suite
 from toolbench.experiments.playing import Refusal, politely
 from toolbench.showing import html
@@ -71,7 +72,7 @@ class Chapter:
     ) -> None:
         with politely():
             self.words = Words(lang)
-            self.suite = find_suite(course_root(), "course")
+            self.suite = find_suite(shipped(), "course")
             self._players = Players()
             self.model = self._players.read(model)
         self.solved = solved

@@ -6,14 +6,12 @@ import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from importlib import resources
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from toolbench.course.words import data
 from toolbench.domain.config import EMBEDDED, Config, ModelConfig, Settings
-from toolbench.errors import InputError, ServingError
+from toolbench.errors import ServingError
 from toolbench.local.server import LocalServer
 from toolbench.local.weights import ensure
 from toolbench.simulator import Simulator
@@ -22,21 +20,6 @@ SIMULATED = "simulator:"
 SIMULATOR_KEY = "TOOLBENCH_SIMULATOR_KEY"
 """Environment variable with the simulator's key. It is no secret: any text will do, but one must be there."""
 EMBEDDED_MODEL = "qwen2.5-coder-0.5b-instruct"
-
-
-def course_root() -> Path:
-    """Return the folder that holds ``contracts`` and ``cases``.
-
-    Raises
-    ------
-    InputError
-        When the course suite is not here.
-    """
-    package = Path(str(resources.files("toolbench")))
-    for folder in (package, package.parent):
-        if (folder / "contracts" / "course").is_dir():
-            return folder
-    raise InputError("contracts/course is not installed; work in a checkout of the repository")
 
 
 class Players:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from toolbench.course.players import course_root
 from toolbench.course.words import Words
 from toolbench.domain.codes import CODES
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
 from toolbench.domain.record import Progress
+from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import Suite
 from toolbench.running.runner import run_matrix
 from toolbench.showing import html
@@ -60,7 +60,7 @@ async def play(
         cases=Selection(ids=scenarios(suite, lang), langs=[lang]),
         conditions=(BUILT_IN_CONDITIONS[AUTO], Condition(BAD, descriptions=BAD, cases=reworded)),
         repetitions=1,
-        root=course_root(),
+        root=shipped(),
     )
     await run_matrix(config, [suite], output, on_attempt=on_attempt)
     return RunView(output)

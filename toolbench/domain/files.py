@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -104,6 +104,27 @@ def write_text_atomic(path: Path, text: str, error: type[InputError] = SuiteErro
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def create_all(contents: Mapping[Path, str], error: type[InputError] = SuiteError) -> None:
+    """Create all files or none, making their folders; a file that is there is never written to.
+
+    Raises
+    ------
+    InputError
+        Of the given type, when a file is there already or cannot be written.
+    """
+    written: list[Path] = []
+    try:
+        for path, text in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as stream:
+                written.append(path)
+                stream.write(text)
+    except OSError as fault:
+        for made in written:
+            made.unlink(missing_ok=True)
+        raise error(f"{path}: cannot be written ({fault.strerror or fault}); nothing was saved") from None
 
 
 @cache

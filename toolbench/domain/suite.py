@@ -17,6 +17,7 @@ from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.case import Case
 from toolbench.domain.contract import Contract, Overlay
 from toolbench.domain.files import read_json, read_jsonl, read_text
+from toolbench.domain.shipped import shipped
 from toolbench.errors import SuiteError
 
 NO_RULES: Mapping[str, JSON] = {"version": "none"}
@@ -165,15 +166,47 @@ def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
 
 
 def find_suite(root: Path, name: str) -> Suite:
-    """Load a suite by name from ``root/contracts/<name>`` and ``root/cases/<name>.*.jsonl``."""
-    tools = root / "contracts" / name / "tools.json"
-    if not tools.exists():
-        known = sorted(path.parent.name for path in root.glob("contracts/*/tools.json"))
-        raise SuiteError(f"{tools}: no such suite; there are: {', '.join(known) or 'none'}")
-    files = sorted((root / "cases").glob(f"{name}.*.jsonl"))
+    """Load a suite by name from ``contracts/<name>`` and ``cases/<name>.*.jsonl``.
+
+    Looked for in ``root``, then in the current folder, then among the suites that come with toolbench; the
+    first contract of that name decides, so that a suite is never mixed from two places.
+
+    Raises
+    ------
+    SuiteError
+        When there is no such contract, no case file beside it, or either cannot be used.
+    """
+    place = next((folder for folder in _places(root) if _tools(folder, name).exists()), None)
+    if place is None:
+        known = ", ".join(known_suites(root)) or "none"
+        raise SuiteError(f"{_tools(root, name)}: no such suite; there are: {known}")
+    files = _case_files(place, name)
     if not files:
-        raise SuiteError(f"{root / 'cases'}: no case file named {name}.<lang>.jsonl")
-    return load_suite(tools, files)
+        raise SuiteError(f"{place / 'cases'}: no case file named {name}.<lang>.jsonl")
+    return load_suite(_tools(place, name), files)
+
+
+def known_suites(root: Path) -> list[str]:
+    """Return the names :func:`find_suite` can load, those of ``root`` first."""
+    names = [
+        tools.parent.name
+        for place in _places(root)
+        for tools in sorted(place.glob("contracts/*/tools.json"))
+        if _case_files(place, tools.parent.name)
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _places(root: Path) -> tuple[Path, ...]:
+    return root, Path(), shipped()
+
+
+def _tools(place: Path, name: str) -> Path:
+    return place / "contracts" / name / "tools.json"
+
+
+def _case_files(place: Path, name: str) -> list[Path]:
+    return sorted((place / "cases").glob(f"{name}.*.jsonl"))
 
 
 def _load_cases(path: Path, contract: Contract) -> Iterable[Case]:

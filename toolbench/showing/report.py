@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from toolbench.domain.files import write_text_atomic
+from toolbench.domain.shipped import shipped
 from toolbench.errors import InputError, LogError
 from toolbench.numbers.outputs import errors_csv, report_text
 from toolbench.showing.view import RunView
@@ -40,18 +41,17 @@ class Report:
 
 
 def notebook_path(name: str) -> Path:
-    """Return a notebook that ships with toolbench, from the package or from the checkout around it.
+    """Return a notebook that comes with toolbench.
 
     Raises
     ------
     InputError
         When there is none of that name.
     """
-    package = Path(str(resources.files("toolbench")))
-    for folder in (package / "notebooks", package.parent / "notebooks"):
-        if (folder / f"{name}.ipynb").exists():
-            return folder / f"{name}.ipynb"
-    raise InputError(f"the notebook {name}.ipynb is not installed; work in a checkout of the repository")
+    notebook = shipped() / "notebooks" / f"{name}.ipynb"
+    if not notebook.exists():
+        raise InputError(f"{notebook}: no such notebook")
+    return notebook
 
 
 def write_report(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
-from toolbench.domain.suite import Suite
+from toolbench.domain.suite import Suite, known_suites
 from toolbench.errors import InputError
 from toolbench.showing.view import player_names
 from toolbench.workbench.wording import Draft
@@ -53,10 +52,8 @@ class Plan:
 
 
 def suite_names(config: Config) -> list[str]:
-    """Return the suites that can be chosen: the configuration's, then the others beside it."""
-    there = sorted(path.parent.name for path in config.root.glob("contracts/*/tools.json"))
-    usable = [name for name in there if any(_case_files(config.root, name))]
-    return [*config.suites, *(name for name in usable if name not in config.suites)]
+    """Return the suites that can be chosen: the configuration's, then every other that is found."""
+    return list(dict.fromkeys([*config.suites, *known_suites(config.root)]))
 
 
 def players(config: Config) -> Mapping[str, ModelConfig]:
@@ -139,7 +136,3 @@ def _known(known: Mapping[str, Kind], names: Sequence[str], what: str) -> list[K
         if name not in known:
             raise InputError(f"unknown {what} {name!r}; there are: {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names)]
-
-
-def _case_files(root: Path, name: str) -> list[Path]:
-    return list((root / "cases").glob(f"{name}.*.jsonl"))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
+from toolbench.domain.files import create_all
 from toolbench.errors import SuiteError
 from toolbench.workbench.wording import UNSAVED, Draft
 
@@ -62,12 +63,16 @@ def save(draft: Draft, root: Path, name: str) -> list[Path]:
         raise SuiteError(f"{taken} is there already; a version is never overwritten, choose another name")
     overlay, prompt = draft.overlay(name), draft.prompt()
     folder = root / "contracts" / draft.suite.name
+    if not folder.is_dir():
+        raise SuiteError(
+            f"{folder} is not there: versions are saved in a workspace (toolbench init makes one)"
+        )
     contents = {folder / f"condition.{name}.json": _json(entry(draft, name))}
     if overlay:
         contents[folder / f"descriptions.{name}.json"] = _json(dict(overlay.source))
     if prompt is not None:
         contents[folder / f"prompt.{draft.lang}.{name}.md"] = prompt + "\n"
-    _write_all(contents)
+    create_all(contents)
     draft.saved = name
     return sorted(contents)
 
@@ -77,20 +82,6 @@ def _files(draft: Draft, root: Path, name: str) -> Iterator[Path]:
     folder = root / "contracts" / draft.suite.name
     for pattern in (f"descriptions.{name}.json", f"condition.{name}.json", f"prompt.*.{name}.md"):
         yield from folder.glob(pattern)
-
-
-def _write_all(contents: Mapping[Path, str]) -> None:
-    """Create all files or none."""
-    written: list[Path] = []
-    try:
-        for path, text in contents.items():
-            with open(path, "x", encoding="utf-8", newline="\n") as stream:
-                written.append(path)
-                stream.write(text)
-    except OSError as fault:
-        for path in written:
-            path.unlink(missing_ok=True)
-        raise SuiteError(f"{path}: cannot be written ({fault.strerror}); nothing was saved") from None
 
 
 def _json(value: Mapping[str, JSON]) -> str:
