@@ -64,9 +64,7 @@ def save(draft: Draft, root: Path, name: str) -> list[Path]:
     overlay, prompt = draft.overlay(name), draft.prompt()
     folder = root / "contracts" / draft.suite.name
     if not folder.is_dir():
-        raise SuiteError(
-            f"{folder} is not there: versions are saved in a workspace (toolbench init makes one)"
-        )
+        raise SuiteError(f"{folder} is not there: a version is saved beside its suite, in a workspace")
     contents = {folder / f"condition.{name}.json": _json(entry(draft, name))}
     if overlay:
         contents[folder / f"descriptions.{name}.json"] = _json(dict(overlay.source))
