@@ -11,7 +11,7 @@ Body = dict[str, Any]
 Post = Callable[..., httpx.Response]
 
 SCRIPT: Body = {
-    "models": {},
+    "models": {"sim-compatible": {"protocols": ["chat_completions"], "dialect": "compatible"}},
     "rules": [
         {"when": {"after_tool_result": True}, "then": {"text": "It is $result."}},
         {

@@ -34,6 +34,14 @@ def declared(**changes: Any) -> list[dict[str, Any]]:
     return [{"functionDeclarations": [{"name": "get_weather", **changes}]}]
 
 
+def rooted(**words: Any) -> dict[str, Any]:
+    return {"tools": [{**MESSAGES_TOOL, "input_schema": {**MESSAGES_TOOL["input_schema"], **words}}]}
+
+
+def listing(cities: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"cities": cities}}
+
+
 def calling(**config: Any) -> dict[str, Any]:
     return {"functionCallingConfig": config}
 
@@ -328,6 +336,73 @@ REFUSED: dict[str, tuple[str, str | None, dict[str, Any], str]] = {
         {"thinking": {"type": "enabled", "budget_tokens": 1024}},
         "must be greater than",
     ),
+    "claude: anyOf at the root": (MESSAGES, None, rooted(anyOf=[{"required": ["city"]}]), "tools.0.custom"),
+    "claude: oneOf at the root": (
+        MESSAGES,
+        None,
+        rooted(oneOf=[{}]),
+        "oneOf, allOf, or anyOf at the top level",
+    ),
+    "claude: allOf at the root": (
+        MESSAGES,
+        None,
+        rooted(allOf=[{}]),
+        "oneOf, allOf, or anyOf at the top level",
+    ),
+    "openai: both limits of tokens": (
+        CHAT,
+        None,
+        {"max_tokens": 9, "max_completion_tokens": 9},
+        "Setting 'max_tokens' and 'max_completion_tokens' at the same time",
+    ),
+    "openai: array without items": (
+        CHAT,
+        None,
+        {"tools": [function(parameters=listing({"type": "array"}))]},
+        "In context=('properties', 'cities'), array schema missing items.",
+    ),
+    "openai: array without items in an array": (
+        CHAT,
+        None,
+        {"tools": [function(parameters=listing({"type": "array", "items": {"type": "array"}}))]},
+        "In context=('properties', 'cities', 'items')",
+    ),
+    "openai: array among types": (
+        CHAT,
+        None,
+        {"tools": [function(parameters=listing({"type": ["string", "array"]}))]},
+        "In context=('properties', 'cities', 'type', '1')",
+    ),
+    "responses: array without items": (
+        RESPONSES,
+        None,
+        {"tools": [{**RESPONSES_TOOL, "strict": False, "parameters": listing({"type": "array"})}]},
+        "array schema missing items",
+    ),
+    "responses: choice of a custom tool that is not there": (
+        RESPONSES,
+        None,
+        {"tool_choice": {"type": "custom", "name": "other"}},
+        "not found in 'tools'",
+    ),
+    "responses: custom tool with parameters": (
+        RESPONSES,
+        None,
+        {"tools": [{"type": "custom", "name": "run", "parameters": {}}]},
+        "Unknown parameter: 'tools[0].parameters'",
+    ),
+    "deepseek: strict off the beta path": (
+        CHAT,
+        "sim-deepseek",
+        {"tools": [function(strict=True)]},
+        "under /beta only",
+    ),
+    "gemini: both fields of parameters": (
+        GEMINI,
+        None,
+        {"tools": declared(parameters={"type": "object"}, parametersJsonSchema={"type": "object"})},
+        "mutually exclusive",
+    ),
     "ollama: thinking of a model that does not": (OLLAMA, None, {"think": True}, "does not support thinking"),
     "ollama: tools of a model without": (OLLAMA, "sim-ollama-no-tools", {}, "does not support tools"),
 }
@@ -362,6 +437,25 @@ ACCEPTED: dict[str, tuple[str, str, dict[str, Any]]] = {
         MESSAGES,
         "sim-claude",
         {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "any"}},
+    ),
+    "claude: anyOf below the root": (
+        MESSAGES,
+        "sim-claude",
+        {
+            "tools": [
+                {**MESSAGES_TOOL, "input_schema": listing({"anyOf": [{"type": "string"}, {"type": "null"}]})}
+            ]
+        },
+    ),
+    "mistral: array without items": (
+        CHAT,
+        "sim-mistral",
+        {"tools": [function(parameters=listing({"type": "array"}))]},
+    ),
+    "responses: custom tool beside a function": (
+        RESPONSES,
+        "sim-openai",
+        {"tools": [RESPONSES_TOOL, {"type": "custom", "name": "run", "format": {"type": "text"}}]},
     ),
     "ollama: unknown fields are ignored": (OLLAMA, "sim-ollama", {"tool_choice": "required", "strict": True}),
     "gemini: capitals, snake_case": (

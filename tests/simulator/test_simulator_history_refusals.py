@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import pytest
@@ -151,6 +153,30 @@ UNANSWERED = "must be followed by tool messages"
 UNCALLED = "must be a response to a preceding message"
 REASONING = "must be passed back to the API"
 COUNT = "number of function response parts is equal"
+
+
+def think_by_hand(body: Body) -> None:
+    body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    body["max_tokens"] = 2000
+
+
+def empty_error(body: Body, content: Any = "") -> None:
+    body["messages"][2]["content"][0] |= {"is_error": True, "content": content}
+
+
+def rename_chat(body: Body, identity: str) -> None:
+    body["messages"][1]["tool_calls"][0]["id"] = body["messages"][2]["tool_call_id"] = identity
+
+
+def rename_items(body: Body, identity: str) -> None:
+    call = next(item for item in body["input"] if item.get("type") == "function_call")
+    output = next(item for item in body["input"] if item.get("type") == "function_call_output")
+    call["call_id"] = output["call_id"] = identity
+
+
+def user_after_tool(body: Body, role: str = "user") -> None:
+    body["messages"].append({"role": role, "content": "Go on."})
+
 
 BROKEN: dict[str, tuple[str, str, Break, str]] = {
     "chat: call without result": (CHAT, "sim-openai", drop("messages", 3), UNANSWERED),
@@ -335,11 +361,54 @@ BROKEN: dict[str, tuple[str, str, Break, str]] = {
         set_at("messages", 1, "content", 0, "input", value="{}"),
         "messages.1.content.0.input: Input should be an object",
     ),
-    "messages: thinking missing in a loop": (
+    "messages: thinking missing in a loop of manual thinking": (
         MESSAGES,
-        "sim-claude-no-forced",
-        drop("messages", 1, "content", 0),
+        "sim-claude-4-5",
+        think_by_hand,
         "Expected `thinking` or `redacted_thinking`",
+    ),
+    "messages: error without content": (MESSAGES, "sim-claude", empty_error, "cannot be empty if `is_error`"),
+    "messages: error with an empty text": (
+        MESSAGES,
+        "sim-claude",
+        partial(empty_error, content=[{"type": "text", "text": ""}]),
+        "messages.2.content.0.tool_result: content cannot be empty",
+    ),
+    "chat: id of 41 characters": (
+        CHAT,
+        "sim-openai",
+        partial(rename_chat, identity="c" * 41),
+        "messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40",
+    ),
+    "responses: call_id of 65 characters": (
+        RESPONSES,
+        "sim-openai",
+        partial(rename_items, identity="c" * 65),
+        "maximum length 64, but got a string with length 65",
+    ),
+    "responses: custom output for a function call": (
+        RESPONSES,
+        "sim-openai",
+        set_at("input", -1, "type", value="custom_tool_call_output"),
+        "No tool call found for custom tool call output",
+    ),
+    "gemini: part without anything": (
+        GEMINI,
+        "sim-gemini",
+        set_at("contents", 0, "parts", value=[{"text": "weather"}, {}]),
+        "contents[0].parts[1].data: required oneof field 'data'",
+    ),
+    "gemini: part with a signature only": (
+        GEMINI,
+        "sim-gemini",
+        set_at("contents", 0, "parts", value=[{"thoughtSignature": "x"}]),
+        "required oneof field 'data'",
+    ),
+    "gemini: system instruction without anything": (
+        GEMINI,
+        "sim-gemini",
+        set_at("systemInstruction", value={"parts": [{}]}),
+        "system_instruction.parts[0].data",
     ),
     "messages: signature missing": (
         MESSAGES,
@@ -439,8 +508,18 @@ def test_refused(post: Post, protocol: str, model: str, spoil: Break, text: str)
 
 @pytest.mark.parametrize(
     ("spoil", "code"),
-    [(foreign_ids, "3280"), (drop("messages", 3), "3230")],
-    ids=["ids longer than nine characters", "fewer results than calls"],
+    [
+        (foreign_ids, "3280"),
+        (drop("messages", 3), "3230"),
+        (user_after_tool, "3230"),
+        (partial(user_after_tool, role="system"), "3230"),
+    ],
+    ids=[
+        "ids longer than nine characters",
+        "fewer results than calls",
+        "user after tool",
+        "system after tool",
+    ],
 )
 def test_mistral_refuses_with_a_number(post: Post, spoil: Break, code: str) -> None:
     body = history(post, CHAT, "sim-mistral")
@@ -479,6 +558,27 @@ def new_question(body: Body) -> None:
     ]
 
 
+def sign_with(word: str) -> Break:
+    def change(body: Body) -> None:
+        body["contents"][1]["parts"][0]["thoughtSignature"] = word
+
+    return change
+
+
+def parsed_arguments(body: Body) -> None:
+    for call in body["messages"][1]["tool_calls"]:
+        call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+
+
+def shown_error(body: Body) -> None:
+    image = {"type": "image", "source": {"type": "url", "url": "http://x/y.png"}}
+    body["messages"][2]["content"][0] |= {"is_error": True, "content": [image]}
+
+
+def answered_then_asked(body: Body) -> None:
+    body["messages"] += [{"role": "assistant", "content": "3."}, {"role": "user", "content": "3 degrees?"}]
+
+
 def without_tools(body: Body) -> None:
     del body["tools"]
     del body["messages"][1]["reasoning_content"]
@@ -505,6 +605,38 @@ ACCEPTED: dict[str, tuple[str, str, Break]] = {
     "messages: text after results": (MESSAGES, "sim-claude", text_after_results),
     "messages: cache marks move under bound thinking": (MESSAGES, "sim-claude-bound", mark_cache),
     "messages: system changes without bound thinking": (MESSAGES, "sim-claude-no-forced", change_system),
+    "messages: no thinking before the calls of adaptive thinking": (
+        MESSAGES,
+        "sim-claude-no-forced",
+        drop("messages", 1, "content", 0),
+    ),
+    "messages: empty content of a result that is no error": (
+        MESSAGES,
+        "sim-claude",
+        set_at("messages", 2, "content", 0, "content", value=""),
+    ),
+    "messages: an error that shows an image": (MESSAGES, "sim-claude", shown_error),
+    "chat: id of 40 characters": (CHAT, "sim-openai", partial(rename_chat, identity="c" * 40)),
+    "responses: call_id of 64 characters": (
+        RESPONSES,
+        "sim-openai",
+        partial(rename_items, identity="c" * 64),
+    ),
+    "compatible: id of 99 characters": (CHAT, "sim-compatible", partial(rename_chat, identity="c" * 99)),
+    "mistral: arguments as objects": (CHAT, "sim-mistral", parsed_arguments),
+    "mistral: a question after the answer": (CHAT, "sim-mistral", answered_then_asked),
+    "openai: a question after the results": (CHAT, "sim-openai", user_after_tool),
+    "gemini: placeholder signature": (GEMINI, "sim-gemini", sign_with("skip_thought_signature_validator")),
+    "gemini: the other placeholder": (
+        GEMINI,
+        "sim-gemini",
+        sign_with("context_engineering_is_the_way_to_go"),
+    ),
+    "gemini: placeholder as base64": (
+        GEMINI,
+        "sim-gemini",
+        sign_with("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="),
+    ),
     "ollama: results without ids": (OLLAMA, "sim-ollama", drop("messages", 2, "tool_call_id")),
     "gemini: older turns need no signature": (GEMINI, "sim-gemini", new_question),
 }

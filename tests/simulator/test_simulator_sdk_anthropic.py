@@ -138,6 +138,39 @@ def test_models_are_listed_for_a_key(claude: Any) -> None:
     assert "sim-openai" not in names
 
 
+def test_models_are_listed_page_by_page(claude: Any) -> None:
+    names = [model.id for model in claude.models.list(limit=3)]
+    assert len(claude.models.list(limit=3).data) == 3
+    assert names == [model.id for model in claude.models.list(limit=1000)]
+
+
+def test_a_model_is_told_alone(claude: Any) -> None:
+    assert claude.models.retrieve("sim-claude").display_name == "sim-claude"
+    with pytest.raises(anthropic.NotFoundError):
+        claude.models.retrieve("sim-openai")
+
+
+def test_tokens_are_counted(claude: Any) -> None:
+    said = [{"role": "user", "content": "hi"}]
+    counted = claude.messages.count_tokens(model="sim-claude", messages=said, tools=[MESSAGES_TOOL])
+    assert counted.input_tokens == ask(claude, said).usage.input_tokens
+
+
+def test_calls_that_the_model_never_thought_about_are_taken_in_adaptive_thinking(claude: Any) -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {"city": "Oslo"}}
+    history = [
+        {"role": "user", "content": "weather in Oslo"},
+        {"role": "assistant", "content": [call]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3 degrees"}],
+        },
+    ]
+    assert ask(claude, history, thinking={"type": "adaptive"}).content[-1].text == "It is 3 degrees."
+    with pytest.raises(anthropic.BadRequestError, match="Expected `thinking`"):
+        ask(claude, history, thinking={"type": "enabled", "budget_tokens": 1024})
+
+
 def test_the_first_turn_fits_the_sdk_request_type() -> None:
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 

@@ -112,6 +112,43 @@ def test_a_refused_request_is_a_client_error(gemini: Any) -> None:
         ask(gemini, "hi", tool_config=types.ToolConfig(function_calling_config=choice))
 
 
+def test_models_are_listed_page_by_page(gemini: Any) -> None:
+    paged = [model.name for model in gemini.models.list(config={"page_size": 2})]
+    assert paged == [model.name for model in gemini.models.list()]
+    assert len(paged) > 2
+
+
+def test_a_model_is_told_alone(gemini: Any) -> None:
+    assert gemini.models.get(model="sim-gemini").name == "models/sim-gemini"
+    with pytest.raises(errors.ClientError):
+        gemini.models.get(model="nobody")
+
+
+def test_tokens_are_counted(gemini: Any) -> None:
+    counted = gemini.models.count_tokens(model="sim-gemini", contents="hi")
+    assert counted.total_tokens == ask(gemini, "hi").usage_metadata.prompt_token_count
+
+
+@pytest.mark.parametrize(
+    "signature", [b"skip_thought_signature_validator", None], ids=["placeholder", "none"]
+)
+def test_a_call_of_someone_else_is_taken_with_the_placeholder_alone(
+    gemini: Any, signature: bytes | None
+) -> None:
+    call = types.FunctionCall(name="get_weather", args={"city": "Oslo"})
+    told = types.FunctionResponse(name="get_weather", response={"output": "3 degrees"})
+    history = [
+        types.Content(role="user", parts=[types.Part(text="weather in Oslo")]),
+        types.Content(role="model", parts=[types.Part(function_call=call, thought_signature=signature)]),
+        types.Content(role="user", parts=[types.Part(function_response=told)]),
+    ]
+    if signature is None:
+        with pytest.raises(errors.ClientError, match="thought_signature"):
+            ask(gemini, history)
+    else:
+        assert ask(gemini, history).text == "It is 3 degrees."
+
+
 def test_models_are_listed(gemini: Any) -> None:
     assert "models/sim-gemini" in [model.name for model in gemini.models.list()]
 

@@ -69,3 +69,24 @@ def test_a_request_of_the_wrong_shape_is_a_validation_error(mistral: Any) -> Non
     with pytest.raises(errors.HTTPValidationError) as caught:
         ask(mistral, "hi", temperature=9.0)
     assert caught.value.data.detail[0].loc == ["body", "temperature"]
+
+
+def test_arguments_may_come_back_as_an_object(mistral: Any) -> None:
+    first = ask(mistral, "weather in Oslo").choices[0].message
+    (call,) = first.tool_calls
+    call.function.arguments = json.loads(call.function.arguments)
+    result = {"role": "tool", "tool_call_id": call.id, "content": "3 degrees"}
+    last = ask(mistral, [{"role": "user", "content": "weather in Oslo"}, first, result])
+    assert last.choices[0].message.content == "It is 3 degrees."
+
+
+def test_a_user_message_after_a_result_is_refused(mistral: Any) -> None:
+    first = ask(mistral, "weather in Oslo").choices[0].message
+    result = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": "3 degrees"}
+    said = [{"role": "user", "content": "weather in Oslo"}, first, result, {"role": "user", "content": "So?"}]
+    with pytest.raises(errors.SDKError, match="Unexpected role 'user' after role 'tool'"):
+        ask(mistral, said)
+
+
+def test_a_model_is_told_alone(mistral: Any) -> None:
+    assert mistral.models.retrieve(model_id="sim-mistral").capabilities.function_calling is True

@@ -84,3 +84,9 @@ def test_error_in_the_middle_of_a_stream_is_raised(llama: Any) -> None:
 
 def test_models_are_listed(llama: Any) -> None:
     assert "sim-ollama" in [model.model for model in llama.list().models]
+
+
+def test_a_model_is_told_alone(llama: Any) -> None:
+    assert llama.show("sim-ollama-thinking").capabilities == ["completion", "tools", "thinking"]
+    with pytest.raises(ollama.ResponseError, match="not found"):
+        llama.show("nobody")

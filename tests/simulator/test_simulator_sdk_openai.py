@@ -220,6 +220,61 @@ def test_responses_error_in_the_middle_of_a_stream_is_its_last_event(ai: Any) ->
     assert (last.type, last.message) == ("error", "The server had an error while processing your request.")
 
 
+CUSTOM_TOOL = {"type": "custom", "name": "run_query", "description": "Runs the SQL that it is given"}
+
+
+def ask_custom(ai: Any, given: Any, **more: Any) -> Any:
+    choice = {"type": "custom", "name": "run_query"}
+    return ai.responses.create(
+        model="sim-router", input=given, tools=[CUSTOM_TOOL], tool_choice=choice, store=False, **more
+    )
+
+
+def test_responses_custom_tool_takes_text_and_its_output(ai: Any) -> None:
+    first = ask_custom(ai, "select 1")
+    call = first.output[-1]
+    assert (call.type, call.name, call.input) == ("custom_tool_call", "run_query", "select 1")
+    output = {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "3 degrees"}
+    history = [{"role": "user", "content": "select 1"}, call.to_dict(), output]
+    last = ai.responses.create(model="sim-openai", input=history, tools=[CUSTOM_TOOL], store=False)
+    assert last.output_text == "It is 3 degrees."
+
+
+def test_responses_custom_tool_streams_its_text(ai: Any) -> None:
+    events = list(ask_custom(ai, "select count(*) from orders", stream=True))
+    pieces = [event.delta for event in events if event.type == "response.custom_tool_call_input.delta"]
+    (done,) = [event for event in events if event.type == "response.custom_tool_call_input.done"]
+    assert "".join(pieces) == done.input == events[-1].response.output[-1].input
+    assert len(pieces) > 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_responses_custom_tool_fits_the_sdk_types(post: Any, stream: bool) -> None:
+    from openai.types.responses import Response, ResponseStreamEvent
+
+    more = {"tools": [CUSTOM_TOOL], "tool_choice": {"type": "custom", "name": "run_query"}}
+    reply = post("responses", model="sim-router", text="select 1", stream=stream, **more)
+    assert reply.status_code == 200, reply.text
+    if not stream:
+        Response.model_validate(reply.json())
+        return
+    adapter = pydantic.TypeAdapter(ResponseStreamEvent)
+    for event in reply.text.strip().split("\n\n"):
+        adapter.validate_json(event.splitlines()[1].removeprefix("data: "))
+
+
+def test_responses_tokens_are_counted(ai: Any) -> None:
+    said = [{"role": "user", "content": "hi"}]
+    counted = ai.responses.input_tokens.count(model="sim-openai", input=said, tools=[RESPONSES_TOOL])
+    assert counted.input_tokens == respond(ai, said, "sim-openai").usage.input_tokens
+
+
+def test_a_model_is_told_alone(ai: Any) -> None:
+    assert ai.models.retrieve("sim-openai").id == "sim-openai"
+    with pytest.raises(openai.NotFoundError):
+        ai.models.retrieve("nobody")
+
+
 def test_models_are_listed_for_a_key(ai: Any) -> None:
     assert "sim-deepseek-thinking" in [model.id for model in ai.models.list()]
     with pytest.raises(openai.AuthenticationError):

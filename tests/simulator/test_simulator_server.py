@@ -364,7 +364,7 @@ def test_gemini_streams_with_alt_sse_only(client: httpx.Client) -> None:
     body = first_turn("generate_content")
     assert client.post(url, json=body).status_code == 400
     assert client.post(url, json=body, params={"alt": "sse"}).status_code == 200
-    assert client.post("/v1beta/models/sim-gemini:countTokens", json=body).status_code == 404
+    assert client.post("/v1beta/models/sim-gemini:embedContent", json=body).status_code == 404
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])

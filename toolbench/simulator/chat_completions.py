@@ -10,6 +10,7 @@ from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator import checks
 from toolbench.simulator.conversation import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.dialects import Dialect, dialect_validator, dialects
+from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault
 from toolbench.simulator.structure import check_structure
@@ -75,6 +76,14 @@ def read(request: Request) -> Conversation:
             "'parallel_tool_calls' is only allowed when 'tools' are specified.",
             param="parallel_tool_calls",
         )
+    if dialect.strict == "openai":
+        checks.check_arrays(tools, "function.parameters")
+        if all(name in body for name in facts()["openai_two_limits"].values):
+            raise refusal("openai_two_limits", "max_tokens")
+    if dialect.strict_path and dialect.strict_path not in request.path:
+        for tool in tools:
+            if tool.strict:
+                raise refusal("deepseek_strict_off_beta", "tools", name=tool.name)
     if dialect.strict and (fault := strict_fault(tools, dialect.strict)):
         raise checks.bad_schema(*fault, WORDS)
     thinking = _gates(request, choice, tools, family)
@@ -136,16 +145,26 @@ def _check_history(messages: Sequence[Message], dialect: Dialect, family: Family
             continue
         if waiting:
             break
+        if dialect.errors == "mistral" and index and messages[index - 1]["role"] == "tool":
+            _check_order(message["role"])
         calls = message.get("tool_calls", ()) if message["role"] == "assistant" else ()
         waiting = [call["id"] for call in calls]
         if len({*waiting}) < len(waiting):
             raise Failure(400, f"Duplicate tool call id in messages[{index}].", param="messages")
-        for call in calls:
+        for place, call in enumerate(calls):
             _check_id(call["id"], dialect)
+            checks.check_id_length(
+                call["id"], f"messages[{index}].tool_calls[{place}].id", dialect.call_id_limit
+            )
             _check_arguments(call["function"]["arguments"], dialect)
         _check_content(message, index, dialect)
     if waiting:
         raise _pairing(words["unanswered"], "messages", ids=", ".join(waiting))
+
+
+def _check_order(role: str) -> None:
+    if role not in facts()["mistral_message_order"].values:
+        raise refusal("mistral_message_order", role=role)
 
 
 def _pairing(words: tuple[str, str | None], param: str, **facts: str) -> Failure:
@@ -159,8 +178,8 @@ def _check_id(call: str, dialect: Dialect) -> None:
         raise Failure(400, message, code="3280")
 
 
-def _check_arguments(text: str, dialect: Dialect) -> None:
-    if dialect.history_arguments == "any":
+def _check_arguments(text: JSON, dialect: Dialect) -> None:
+    if dialect.history_arguments in ("any", "text_or_object"):
         return
     try:
         value = loads_strict(text)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.simulator.conversation import Choice, Model, Tool
+from toolbench.simulator.facts import refusal
 from toolbench.simulator.failures import Failure, Family
 from toolbench.simulator.structure import schema_fault
 
@@ -47,6 +48,38 @@ def check_tools(tools: Sequence[Tool], words: Words) -> None:
             why = None if kind == "object" else f'schema must be of type "object", got {kind!r}'
         if why is not None:
             raise bad_schema(tool.name, why, words)
+
+
+def check_arrays(tools: Sequence[Tool], place: str) -> None:
+    """Refuse an array that does not say what its items are, as OpenAI does; ``place`` is the schema's."""
+    for index, tool in enumerate(tools):
+        for context in _bare_arrays(tool.parameters, ()):
+            told = ", ".join(f"'{step}'" for step in context) + ("," if len(context) == 1 else "")
+            param = f"tools[{index}].{place}"
+            raise refusal("openai_array_without_items", param, name=tool.name, context=told)
+
+
+def _bare_arrays(schema: JSON, context: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(schema, list):
+        for index, part in enumerate(schema):
+            yield from _bare_arrays(part, (*context, str(index)))
+    if not isinstance(schema, dict):
+        return
+    kinds = schema.get("type")
+    if "items" not in schema and "array" in (kinds if isinstance(kinds, list) else [kinds]):
+        yield (*context, "type", str(kinds.index("array"))) if isinstance(kinds, list) else context
+    for keyword, part in schema.items():
+        if keyword in ("properties", "$defs") and isinstance(part, dict):
+            for name, child in part.items():
+                yield from _bare_arrays(child, (*context, keyword, name))
+        elif keyword in ("items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "additionalProperties"):
+            yield from _bare_arrays(part, (*context, keyword))
+
+
+def check_id_length(identity: str, path: str, limit: int | None) -> None:
+    """Refuse the id of a call that is longer than the provider takes; None is no limit."""
+    if limit is not None and len(identity) > limit:
+        raise refusal("openai_long_id", path, path=path, limit=limit, length=len(identity))
 
 
 def bad_schema(name: str, why: str, words: Words) -> Failure:

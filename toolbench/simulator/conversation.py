@@ -17,12 +17,13 @@ SEAL = "seal"
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool on offer."""
+    """A tool on offer; a custom one takes any text instead of arguments."""
 
     name: str
     description: str
     parameters: JSON
     strict: bool = False
+    custom: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,10 @@ class Request:
         Names in lower case.
     seed
         Varies everything that is drawn at random.
+    path
+        Where it was posted.
+    counting
+        Its tokens are wanted, not a reply.
     """
 
     model: Model
@@ -139,6 +144,8 @@ class Request:
     headers: Mapping[str, str]
     stream: bool
     seed: int = 0
+    path: str = ""
+    counting: bool = False
 
     @cached_property
     def digest(self) -> str:

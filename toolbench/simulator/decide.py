@@ -164,6 +164,8 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 
 def _made_up(tool: Tool, conversation: Conversation) -> Call:
+    if tool.custom:
+        return Call(tool.name, conversation.user)
     parameters = tool.parameters if isinstance(tool.parameters, dict) else {}
     value = _sample({**parameters, "type": "object"}, parameters, conversation.user)
     return Call(tool.name, json.dumps(value, ensure_ascii=False))

@@ -24,6 +24,8 @@ class Dialect:
         Its family of errors.
     unknown_fields
         ``refuse`` or ``ignore``.
+    strict, strict_path
+        Whose strict subset holds (`strict_subsets.json`), and the part of the path that it is bound to.
     fields, without
         Top-level fields beyond OpenAI's, and those of OpenAI that it does not know.
     message_fields
@@ -37,9 +39,10 @@ class Dialect:
     ignores
         Fields that it takes and does not follow; ``named_choice`` is the object form of ``tool_choice``.
     history_arguments
-        ``any``; ``object``: must be a JSON object; ``json_or_500``: breaks on anything but JSON.
-    call_id, call_id_pattern
-        How ids are made, and what the history's must look like.
+        ``any``; ``text_or_object``: any text or an object; ``object``: the text of a JSON object;
+        ``json_or_500``: breaks on anything but JSON.
+    call_id, call_id_pattern, call_id_limit
+        How ids are made, what the history's must look like, and how many characters they may have.
     call_index
         Calls carry ``index`` outside of streams too.
     silent_content
@@ -73,6 +76,7 @@ class Dialect:
     refusal: str
     choices: list[str] = field(default_factory=list)
     strict: str | None = None
+    strict_path: str | None = None
     fields: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
     message_fields: dict[str, list[str]] = field(default_factory=dict)
@@ -80,6 +84,7 @@ class Dialect:
     ignores: list[str] = field(default_factory=list)
     history_arguments: str = "any"
     call_id_pattern: str | None = None
+    call_id_limit: int | None = None
     call_index: bool = False
     named_finish: str = "tool_calls"
     reasoning_field: str | None = None
@@ -115,6 +120,8 @@ def dialect_validator(name: str) -> Any:
     if dialect.call_fields:
         # Such a server's own client leaves out the type of a call.
         parts["call"]["required"].remove("type")
+    if dialect.history_arguments == "text_or_object":
+        parts["call"]["properties"]["function"]["properties"]["arguments"]["type"] = ["string", "object"]
     if dialect.unknown_fields == "ignore":
         for place in (schema, *(parts[name] for name in ("said", "assistant", "call", "result"))):
             place["additionalProperties"] = True

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.simulator import checks
 from toolbench.simulator.conversation import Choice, Conversation, Model, Request, Result, Tool, seal
+from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
-from toolbench.simulator.structure import check_structure, validator
+from toolbench.simulator.structure import check_structure, load_schema, validator
 
 Part = dict[str, Any]
 Content = dict[str, Any]
@@ -80,11 +85,17 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family = request.body, family_of(request)
+    if request.counting:
+        check_structure(_count_validator(), body, family)
+        body = counted(body)
     check_structure(validator("generate_content"), body, family)
     contents: list[Content] = body["contents"]
-    tools = [
-        _tool(entry) for group in body.get("tools", ()) for entry in group.get("functionDeclarations", ())
-    ]
+    _check_parts(body)
+    declared = [entry for group in body.get("tools", ()) for entry in group.get("functionDeclarations", ())]
+    for index, entry in enumerate(declared):
+        if all(name in entry for name in facts()["gemini_two_parameter_fields"].values):
+            raise refusal("gemini_two_parameter_fields", index=index)
+    tools = [_tool(entry) for entry in declared]
     config = body.get("toolConfig", {}).get("functionCallingConfig")
     choice = _choice(config)
     _check_tools(tools)
@@ -98,6 +109,30 @@ def read(request: Request) -> Conversation:
     if request.model.needs_thought_signature:
         _check_signatures(contents, request.model)
     return _conversation(contents, tools, choice, thinking)
+
+
+@cache
+def _count_validator() -> Any:
+    whole = load_schema("generate_content")["properties"]
+    known = {"contents": whole["contents"] | {"items": {}}, "generateContentRequest": {"type": "object"}}
+    return Draft202012Validator({"type": "object", "additionalProperties": False, "properties": known})
+
+
+def counted(body: Content) -> Content:
+    """Return the request whose tokens are wanted: bare contents, or one that is wrapped whole."""
+    wrapped = body.get("generateContentRequest", body)
+    return {name: value for name, value in wrapped.items() if name != "model"}
+
+
+def _check_parts(body: Content) -> None:
+    """Refuse parts without data; older clients send them for empty texts."""
+    named = [(f"contents[{index}]", content) for index, content in enumerate(body["contents"])]
+    if "systemInstruction" in body:
+        named.append(("system_instruction", body["systemInstruction"]))
+    for name, content in named:
+        for place, part in enumerate(content["parts"]):
+            if not any(key in part for key in facts()["gemini_empty_part"].values):
+                raise refusal("gemini_empty_part", path=f"{name}.parts[{place}]")
 
 
 def _tool(entry: Part) -> Tool:
@@ -163,8 +198,16 @@ def _check_signatures(contents: Sequence[Content], model: Model) -> None:
         name, found = steps[0]["functionCall"]["name"], steps[0].get("thoughtSignature")
         if not found:
             raise Failure(400, UNSIGNED.format(name=name, position=index))
-        if found != signature(model, name, steps[0]["functionCall"].get("args", {})):
+        if not _stands_in(found) and found != signature(
+            model, name, steps[0]["functionCall"].get("args", {})
+        ):
             raise Failure(400, "Thought signature is not valid.")
+
+
+def _stands_in(signature: str) -> bool:
+    """Return whether a signature is a placeholder; clients whose field holds bytes send it as base64."""
+    words = facts()["gemini_placeholder_signatures"].values
+    return signature in (*words, *(base64.b64encode(word.encode()).decode() for word in words))
 
 
 def signature(model: Model, name: str, arguments: JSON) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator.conversation import Conversation, Reply, Request, reply_tokens, tokens
-from toolbench.simulator.generate_content import signature
+from toolbench.simulator.generate_content import counted, signature
 from toolbench.simulator.streaming import Frames, Split, data_event
 
 Part = dict[str, Any]
@@ -33,6 +33,16 @@ def frames(request: Request, conversation: Conversation, reply: Reply, split: Sp
         return [data_event(failure)]
 
     return Frames("text/event-stream", [data_event(chunk) for chunk in chunks], error, b": keep-alive\n\n")
+
+
+def count(request: Request) -> Part:
+    """Return the tokens of a request, as its reply would tell them."""
+    prompt = _prompt_tokens(counted(request.body))
+    return {"totalTokens": prompt, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}]}
+
+
+def _prompt_tokens(asked: Part) -> int:
+    return tokens(str(asked["contents"]))
 
 
 def _shows_thoughts(request: Request, reply: Reply) -> bool:
@@ -73,11 +83,7 @@ def _chunk(request: Request, reply: Reply, parts: list[Part], finish: str | None
 
 
 def _usage(request: Request, reply: Reply) -> Part:
-    prompt, written, thought = (
-        tokens(str(request.body["contents"])),
-        reply_tokens(reply),
-        tokens(reply.reasoning),
-    )
+    prompt, written, thought = _prompt_tokens(request.body), reply_tokens(reply), tokens(reply.reasoning)
     spent = {"promptTokenCount": prompt, "totalTokenCount": prompt + written + thought}
     if written:
         spent["candidatesTokenCount"] = written

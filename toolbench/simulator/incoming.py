@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -21,8 +22,17 @@ KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 FAULT_HEADER = "x-simulator-fault"
 FAULT_QUERY = "fault"
 
-METHODS = {"generateContent": False, "streamGenerateContent": True}
-"""Method of a Gemini model -> whether it streams."""
+METHODS = ("generateContent", "streamGenerateContent", "countTokens")
+"""What can be asked of a Gemini model."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a request wants of which model."""
+
+    model: str
+    stream: bool = False
+    counting: bool = False
 
 
 def keys_of(http: web.Request) -> set[str]:
@@ -85,8 +95,8 @@ def parsed(text: str) -> dict[str, Any]:
     return body
 
 
-def target(http: web.Request, body: dict[str, Any], wire: Wire) -> tuple[str, bool]:
-    """Return the model that a request wants and whether it wants a stream.
+def target(http: web.Request, body: dict[str, Any], wire: Wire) -> Target:
+    """Return the model that a request wants, and whether a stream, a reply or a count of tokens.
 
     Raises
     ------
@@ -97,13 +107,32 @@ def target(http: web.Request, body: dict[str, Any], wire: Wire) -> tuple[str, bo
         model, stream = body.get("model"), body.get("stream")
         if not isinstance(model, str) or not model:
             raise Failure(400, "model: you must provide a model parameter", param="model")
-        return model, wire.streams if stream is None else stream is True
+        if http.path in wire.counts:
+            return Target(model, counting=True)
+        return Target(model, wire.streams if stream is None else stream is True)
     model, _, method = http.match_info["target"].rpartition(":")
     if method not in METHODS:
         raise Failure(404)
-    if METHODS[method] and http.query.get("alt") != "sse":
+    stream = method == "streamGenerateContent"
+    if stream and http.query.get("alt") != "sse":
         raise Failure(400, "simulator: streamGenerateContent is served with alt=sse only")
-    return model, METHODS[method]
+    return Target(model, stream, method == "countTokens")
+
+
+def owner(http: web.Request) -> str:
+    """Return the protocol of a path that three providers share; two of them have a header of their own."""
+    owners = {"anthropic-version": "messages", "x-goog-api-key": "generate_content"}
+    return next((name for header, name in owners.items() if header in http.headers), "chat_completions")
+
+
+async def asked_model(http: web.Request) -> str:
+    """Return the id of the one model that is asked for, empty when all are."""
+    if http.method == "POST":
+        model = parsed(await text_of(http)).get("model")
+        if not isinstance(model, str) or not model:
+            raise Failure(400, "model is required")
+        return model
+    return str(http.match_info.get("id", ""))
 
 
 def visible_models(http: web.Request, protocol: str, models: Iterable[Model], family: Family) -> list[Model]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -12,6 +13,7 @@ from jsonschema import Draft202012Validator
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
 from toolbench.simulator.conversation import Choice, Conversation, Request, Result, Tool, seal
+from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault
 from toolbench.simulator.structure import check_structure, load_schema
@@ -44,10 +46,11 @@ TEXT_FIRST = (
     "messages.{index}: `tool_result` blocks must come first in the content of the message that follows "
     "`tool_use`."
 )
-THINKING_GONE = (
-    "messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When "
-    "`thinking` is enabled, an `assistant` message of a tool loop must start with a thinking block."
-)
+COUNTED = (
+    "model", "messages", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control",
+    "workspace_id",
+)  # fmt: skip
+"""What a request to count tokens may hold."""
 
 
 def family_of(request: Request) -> Family:
@@ -64,7 +67,7 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family, model = request.body, family_of(request), request.model
-    check_structure(_validator(_version(request)), body, family)
+    check_structure(_validator(_version(request), request.counting), body, family)
     tools = [
         Tool(entry["name"], entry.get("description", ""), entry["input_schema"], bool(entry.get("strict")))
         for entry in body.get("tools", ())
@@ -72,6 +75,7 @@ def read(request: Request) -> Conversation:
     asked = body.get("tool_choice")
     choice = _choice(asked)
     checks.check_tools(tools, WORDS)
+    _check_roots(tools)
     checks.check_choice(choice, tools, asked is not None, WORDS)
     if fault := strict_fault(tools, "anthropic"):
         raise checks.bad_schema(*fault, WORDS)
@@ -85,7 +89,7 @@ def read(request: Request) -> Conversation:
     checks.check_gates(model, thinking, used, family)
     _check_content(messages)
     _check_pairs(messages)
-    _check_thinking(request, messages, thinking)
+    _check_thinking(request, messages)
     return _conversation(
         messages, tools, choice, thinking, (asked or {}).get("disable_parallel_tool_use", False)
     )
@@ -101,11 +105,20 @@ def _version(request: Request) -> str:
 
 
 @cache
-def _validator(version: str) -> Any:
+def _validator(version: str, counting: bool) -> Any:
     schema = load_schema("messages")
     for gone in VERSIONS[version]:
         del schema["properties"][gone]
+    if counting:
+        schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
+        schema["required"].remove("max_tokens")
     return Draft202012Validator(schema)
+
+
+def _check_roots(tools: Sequence[Tool]) -> None:
+    for index, tool in enumerate(tools):
+        if any(word in tool.parameters for word in facts()["anthropic_root_combinators"].values):
+            raise refusal("anthropic_root_combinators", index=index)
 
 
 def _choice(asked: JSON) -> Choice:
@@ -126,7 +139,7 @@ def _thinking(request: Request, choice: Choice, family: Family) -> bool:
     if switch.get("type") == "enabled":
         if choice.mode == "required":
             raise Failure(400, "Thinking may not be enabled when tool_choice forces tool use.")
-        if switch["budget_tokens"] >= request.body["max_tokens"]:
+        if switch["budget_tokens"] >= request.body.get("max_tokens", math.inf):
             raise Failure(400, "`max_tokens` must be greater than `thinking.budget_tokens`.")
     return checks.thinks(request.model, asked, "thinking.type", family)
 
@@ -137,9 +150,11 @@ def _check_content(messages: Sequence[Message]) -> None:
     for index, message in enumerate(messages):
         if not message["content"]:
             raise Failure(400, f"messages.{index}: all messages must have non-empty content")
-        for block in message["content"]:
+        for place, block in enumerate(message["content"]):
             if block["type"] == "text" and not block["text"].strip():
                 raise Failure(400, "messages: text content blocks must contain non-whitespace text")
+            if _is(block, "tool_result") and block.get("is_error") and not _told(block.get("content")):
+                raise refusal("anthropic_empty_error", index=index, place=place)
 
 
 def _check_pairs(messages: Sequence[Message]) -> None:
@@ -176,7 +191,8 @@ def _check_pairs(messages: Sequence[Message]) -> None:
         raise Failure(400, UNANSWERED.format(index=len(messages) - 1, ids=", ".join(waiting)))
 
 
-def _check_thinking(request: Request, messages: Sequence[Message], thinking: bool) -> None:
+def _check_thinking(request: Request, messages: Sequence[Message]) -> None:
+    manual = (request.body.get("thinking") or {}).get("type") in facts()["anthropic_manual_thinking"].values
     loop = _last_user(messages)
     for index, message in enumerate(messages):
         for place, block in enumerate(message["content"]):
@@ -185,8 +201,8 @@ def _check_thinking(request: Request, messages: Sequence[Message], thinking: boo
                 raise Failure(400, f"messages.{index}.content.{place}: {reason}")
         calls = any(_is(block, "tool_use") for block in message["content"])
         first = message["content"][0]["type"]
-        if thinking and index > loop and calls and first not in ("thinking", "redacted_thinking"):
-            raise Failure(400, THINKING_GONE.format(index=index, found=first))
+        if manual and index > loop and calls and first not in ("thinking", "redacted_thinking"):
+            raise refusal("anthropic_manual_thinking", index=index, found=first)
 
 
 def signature(request: Request, index: int, thinking: str) -> str:
@@ -242,6 +258,13 @@ def _conversation(
         ),
         thinking=thinking,
     )
+
+
+def _told(content: JSON) -> bool:
+    """Return whether a result says or shows anything."""
+    if isinstance(content, list):
+        return any(not _is(part, "text") or part.get("text") for part in content)
+    return bool(content)
 
 
 def _text(content: JSON) -> str:

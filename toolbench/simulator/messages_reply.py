@@ -51,6 +51,15 @@ def frames(request: Request, conversation: Conversation, reply: Reply, split: Sp
     )
 
 
+def count(request: Request) -> Block:
+    """Return the tokens of a request, as its reply would tell them."""
+    return {"input_tokens": _prompt_tokens(request)}
+
+
+def _prompt_tokens(request: Request) -> int:
+    return tokens(str(request.body["messages"]))
+
+
 def _blocks(request: Request, reply: Reply) -> list[Block]:
     """Return the content with the input of every call still empty."""
     blocks: list[Block] = []
@@ -76,7 +85,7 @@ def _message(request: Request, reply: Reply, blocks: list[Block]) -> Block:
         "stop_reason": _stop_reason(reply),
         "stop_sequence": None,
         "usage": {
-            "input_tokens": tokens(str(request.body["messages"])),
+            "input_tokens": _prompt_tokens(request),
             "cache_creation_input_tokens": 0,
             "cache_read_input_tokens": 0,
             "output_tokens": reply_tokens(reply) + thought,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
@@ -18,7 +21,7 @@ from toolbench.simulator.conversation import (
 )
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault
-from toolbench.simulator.structure import check_structure, validator
+from toolbench.simulator.structure import check_structure, load_schema
 
 Item = dict[str, Any]
 
@@ -39,8 +42,20 @@ NOT_STORED = (
     "`store` set to true, or remove this item from your input."
 )
 
-ID_PREFIX = {"function_call": "fc", "reasoning": "rs"}
+ID_PREFIX = {"function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs"}
 """Type of an item -> how its id must begin."""
+
+CALL_ID_LIMIT = 64
+"""Characters; see the fact ``openai_long_id``."""
+
+OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+"""Type of a call -> type of the item that answers it."""
+
+COUNTED = (
+    "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text",
+    "truncation", "previous_response_id", "conversation",
+)  # fmt: skip
+"""What a request to count tokens may hold."""
 
 
 def family_of(request: Request) -> Family:
@@ -57,7 +72,7 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family, model = request.body, family_of(request), request.model
-    check_structure(validator("responses"), body, family)
+    check_structure(_validator(request.counting), body, family)
     if body.get("previous_response_id"):
         # This server keeps nothing: to it, every stored response has expired.
         message = f"Previous response with id '{body['previous_response_id']}' not found."
@@ -65,6 +80,7 @@ def read(request: Request) -> Conversation:
     tools = [_tool(entry) for entry in body.get("tools", ())]
     choice = _choice(body.get("tool_choice"))
     checks.check_tools(tools, WORDS)
+    checks.check_arrays(tools, "parameters")
     checks.check_choice(choice, tools, "tool_choice" in body and choice.mode == "required", WORDS)
     if fault := strict_fault(tools, "openai"):
         raise checks.bad_schema(*fault, WORDS)
@@ -81,7 +97,22 @@ def read(request: Request) -> Conversation:
     return _conversation(body, items, tools, choice, thinking)
 
 
+@cache
+def _validator(counting: bool) -> Any:
+    schema = load_schema("responses")
+    if counting:
+        schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
+    return Draft202012Validator(schema)
+
+
+def custom_names(body: Item) -> set[str]:
+    """Return the tools on offer that take free text."""
+    return {entry["name"] for entry in body.get("tools", ()) if entry["type"] == "custom"}
+
+
 def _tool(entry: Item) -> Tool:
+    if entry["type"] == "custom":
+        return Tool(entry["name"], entry.get("description") or "", {}, custom=True)
     parameters = entry.get("parameters") or {"type": "object", "properties": {}}
     return Tool(entry["name"], entry.get("description") or "", parameters, bool(entry.get("strict")))
 
@@ -106,17 +137,19 @@ def _check_ids(items: Sequence[Item]) -> None:
 
 
 def _check_pairs(items: Sequence[Item]) -> None:
-    called: list[str] = []
+    called: dict[str, str] = {}
     answered: list[str] = []
     for index, item in enumerate(items):
         kind, call = item.get("type"), item.get("call_id")
-        if kind == "function_call":
+        if kind in OUTPUTS:
             if call in called:
                 raise Failure(400, f"Duplicate function call with call_id {call}.", param=f"input[{index}]")
-            called.append(str(call))
-        elif kind == "function_call_output":
-            if call not in called:
-                message = f"No tool call found for function call output with call_id {call}."
+            checks.check_id_length(str(call), f"input[{index}].call_id", CALL_ID_LIMIT)
+            called[str(call)] = OUTPUTS[kind]
+        elif kind in OUTPUTS.values():
+            if called.get(str(call)) != kind:
+                told = str(kind).replace("_", " ")
+                message = f"No tool call found for {told} with call_id {call}."
                 raise Failure(400, message, param="input")
             if call in answered:
                 raise Failure(400, f"Duplicate function call output with call_id {call}.", param="input")
@@ -138,7 +171,7 @@ def _check_reasoning(items: Sequence[Item], model: Model, stateless: bool) -> No
             if not _is_output(following) or following.get("type") == "reasoning":
                 raise Failure(400, ALONE.format(id=identity), param="input")
         needed = _reasoning_id(identity)
-        if item.get("type") == "function_call" and needed is not None and needed not in seen:
+        if item.get("type") in OUTPUTS and needed is not None and needed not in seen:
             raise Failure(400, REASONING_GONE.format(id=identity, needed=needed), param="input")
 
 
@@ -154,13 +187,13 @@ def _check_encrypted(item: Item, model: Model, stateless: bool) -> None:
 def _reasoning_id(identity: str) -> str | None:
     """Return the id of the reasoning that a call came with; only calls of a thinking model have one."""
     stem, separator, _ = identity.partition("_after_rs_")
-    return f"rs_{stem.removeprefix('fc_')}" if separator else None
+    return f"rs_{stem.partition('_')[2]}" if separator else None
 
 
 def _conversation(
     body: Item, items: Sequence[Item], tools: Sequence[Tool], choice: Choice, thinking: bool
 ) -> Conversation:
-    names = {item["call_id"]: item["name"] for item in items if item.get("type") == "function_call"}
+    names = {item["call_id"]: item["name"] for item in items if item.get("type") in OUTPUTS}
     users = [i for i, item in enumerate(items) if item.get("role") == "user"]
     last_user = users[-1] if users else -1
     # All output items between two results or user messages are one reply.
@@ -171,7 +204,7 @@ def _conversation(
     ]
     results = []
     for item in reversed(items):
-        if item.get("type") != "function_call_output":
+        if item.get("type") not in OUTPUTS.values():
             break
         results.append(Result(names[item["call_id"]], _text(item["output"])))
     return Conversation(
@@ -187,7 +220,7 @@ def _conversation(
 
 
 def _is_output(item: Item) -> bool:
-    return item.get("type") in ("reasoning", "function_call") or item.get("role") == "assistant"
+    return item.get("type") in ("reasoning", *OUTPUTS) or item.get("role") == "assistant"
 
 
 def _text(content: JSON) -> str:

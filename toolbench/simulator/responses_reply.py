@@ -6,6 +6,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.simulator.conversation import Conversation, Reply, Request, reply_tokens, seal, tokens
+from toolbench.simulator.responses import ID_PREFIX, custom_names
 from toolbench.simulator.streaming import Frames, Split, named_event
 
 Item = dict[str, Any]
@@ -25,14 +26,31 @@ EMPTY: dict[str, JSON] = {
 """What a response says about itself when nothing else was asked."""
 
 
+TOOL_DEFAULTS: dict[str, Item] = {
+    # A tool that does not say whether it is strict is made strict.
+    "function": {"parameters": None, "strict": True},
+    "custom": {"format": {"type": "text"}},
+}
+"""Type of a tool -> what the response says about it where the request is silent."""
+
+
 def body(request: Request, conversation: Conversation, reply: Reply) -> Item:
     """Return the reply as one JSON body."""
     return _response(request, _items(request, reply), reply)
 
 
+def count(request: Request) -> Item:
+    """Return the tokens of a request, as its reply would tell them."""
+    return {"object": "response.input_tokens", "input_tokens": _prompt_tokens(request.body)}
+
+
+def _prompt_tokens(asked: Item) -> int:
+    return tokens(str(asked["input"]), asked.get("instructions"))
+
+
 def _response(request: Request, items: list[Item], reply: Reply) -> Item:
     asked, thought = request.body, tokens(reply.reasoning)
-    prompt, output = tokens(str(asked["input"]), asked.get("instructions")), reply_tokens(reply) + thought
+    prompt, output = _prompt_tokens(asked), reply_tokens(reply) + thought
     return {
         "id": f"resp_{request.id('reply')}",
         "object": "response",
@@ -47,8 +65,7 @@ def _response(request: Request, items: list[Item], reply: Reply) -> Item:
         "reasoning": {"effort": (asked.get("reasoning") or {}).get("effort"), "summary": None},
         "store": asked.get("store") is not False,
         "tool_choice": asked.get("tool_choice", "auto"),
-        # A tool that does not say whether it is strict is made strict.
-        "tools": [{"parameters": None, "strict": True, **tool} for tool in asked.get("tools", ())],
+        "tools": [{**TOOL_DEFAULTS[tool["type"]], **tool} for tool in asked.get("tools", ())],
         "usage": {
             "input_tokens": prompt,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -90,10 +107,16 @@ def _items(request: Request, reply: Reply) -> list[Item]:
             message["phase"] = "commentary" if reply.calls else "final_answer"
         items.append(message)
     ending = "after_rs_" if reply.reasoning is not None else ""
+    custom = custom_names(request.body)
     for index, call in enumerate(reply.calls):
-        ids = {"id": f"fc_{stem}_{ending}{index}", "call_id": f"call_{request.id(f'call {index}')}"}
+        kind = "custom_tool_call" if call.name in custom else "function_call"
+        identity = f"{ID_PREFIX[kind]}_{stem}_{ending}{index}"
+        ids = {"id": identity, "call_id": f"call_{request.id(f'call {index}')}"}
+        if call.name in custom:
+            items.append({"type": kind, **ids, "name": call.name, "input": call.arguments})
+            continue
         written = {"name": call.name, "arguments": call.arguments, "status": status}
-        items.append({"type": "function_call", **ids, **written})
+        items.append({"type": kind, **ids, **written})
     return items
 
 
@@ -130,6 +153,11 @@ def _item_events(index: int, item: Item, split: Split) -> list[Item]:
         )
         events += [{"type": f"{kind}.delta", **place, "delta": piece} for piece in split(item["arguments"])]
         events.append({"type": f"{kind}.done", **place, **done})
+    elif item["type"] == "custom_tool_call":
+        opened |= {"input": ""}
+        kind = "response.custom_tool_call_input"
+        events += [{"type": f"{kind}.delta", **place, "delta": piece} for piece in split(item["input"])]
+        events.append({"type": f"{kind}.done", **place, "input": item["input"]})
     elif item["type"] == "message":
         opened |= {"content": [], "status": "in_progress"}
         for number, part in enumerate(item["content"]):

@@ -16,7 +16,7 @@ from toolbench.simulator.decide import decide
 from toolbench.simulator.failures import Failure, Family, body_of, families
 from toolbench.simulator.faults import Fault, FaultWalk, Plan, failure_of, stream_plan, whole_plan
 from toolbench.simulator.journal import KEPT_BYTES, Entry, Journal, without_keys
-from toolbench.simulator.listing import LISTS
+from toolbench.simulator.listing import LISTINGS
 from toolbench.simulator.script import Script
 from toolbench.simulator.streaming import dumps, splitter
 from toolbench.simulator.wires import WIRES, Wire
@@ -98,11 +98,15 @@ class Service:
         """Return the application with every route."""
         app = web.Application(client_max_size=self.settings.max_body_bytes)
         for name, wire in WIRES.items():
-            for path in wire.paths:
+            for path in (*wire.paths, *wire.counts):
                 app.router.add_post(path, partial(self._post, name))
-        app.router.add_get("/v1/models", self._models_v1)
+        for base in ("/v1", "", "/beta"):
+            app.router.add_get(f"{base}/models", partial(self._models, None))
+            app.router.add_get(f"{base}/models/{{id:.+}}", partial(self._models, None))
         app.router.add_get("/api/tags", partial(self._models, "ollama_chat"))
+        app.router.add_post("/api/show", partial(self._models, "ollama_chat"))
         app.router.add_get("/v1beta/models", partial(self._models, "generate_content"))
+        app.router.add_get("/v1beta/models/{id:.+}", partial(self._models, "generate_content"))
         app.router.add_get("/_simulator/journal", self._read_journal)
         app.router.add_delete("/_simulator/journal", self._clear_journal)
         return app
@@ -125,6 +129,8 @@ class Service:
             return spoilt
         incoming.check_keys(arrival.http, arrival.family)
         conversation = arrival.wire.read(request)
+        if request.counting and arrival.wire.count is not None:
+            return self._answer(arrival, 200, arrival.wire.count(request))
         reply, faults = decide(request.model, conversation)
         if arrival.fault.kind == "none":
             arrival.fault = self._walk.next(faults, request.digest)
@@ -150,7 +156,8 @@ class Service:
         body = incoming.parsed(text)
         if len(text) <= KEPT_BYTES:
             entry.body = loads_strict(without_keys(text, incoming.keys_of(http)))
-        entry.model, entry.stream = incoming.target(http, body, wire)
+        wanted = incoming.target(http, body, wire)
+        entry.model, entry.stream = wanted.model, wanted.stream
         found = self.script.find(entry.model)
         model, faults = found or (None, None)
         faults = incoming.asked_faults(http) or faults
@@ -160,7 +167,16 @@ class Service:
             raise Failure(404)
         headers = {name.lower(): value for name, value in http.headers.items()}
         spelled = wire.normalised(body)
-        request = Request(model, entry.model, spelled, headers, entry.stream, self.settings.seed)
+        request = Request(
+            model,
+            wanted.model,
+            spelled,
+            headers,
+            wanted.stream,
+            self.settings.seed,
+            http.path,
+            wanted.counting,
+        )
         arrival.family = wire.family_of(request)
         arrival.fault = self._walk.next(faults, request.digest)
         return request
@@ -225,20 +241,23 @@ class Service:
         arrival.entry.status = status
         return delivery.json_response(body, status, arrival.headers() | (headers or {}))
 
-    async def _models_v1(self, http: web.Request) -> web.StreamResponse:
-        # Three providers share the path; two of them have a header of their own.
-        owners = {"anthropic-version": "messages", "x-goog-api-key": "generate_content"}
-        protocols = [owner for header, owner in owners.items() if header in http.headers]
-        return await self._models(protocols[0] if protocols else "chat_completions", http)
-
-    async def _models(self, protocol: str, http: web.Request) -> web.StreamResponse:
+    async def _models(self, protocol: str | None, http: web.Request) -> web.StreamResponse:
+        """Answer with the list of models, or with one of them."""
+        protocol = protocol or incoming.owner(http)
         arrival = self._arrive(protocol, http)
         try:
             arrival.fault = self._walk.next(incoming.asked_faults(http), http.path)
             if spoilt := await self._spoilt(arrival):
                 return spoilt
             models = incoming.visible_models(http, protocol, self.script.models.values(), arrival.family)
-            return self._answer(arrival, 200, LISTS[protocol](models))
+            listing = LISTINGS[protocol]
+            arrival.entry.model = await incoming.asked_model(http)
+            if not arrival.entry.model:
+                return self._answer(arrival, 200, listing.page(models, http.query))
+            for model in models:
+                if model.id == arrival.entry.model:
+                    return self._answer(arrival, 200, listing.one(model))
+            raise Failure(404)
         except EXPECTED as error:
             return self._refuse(arrival, error)
 

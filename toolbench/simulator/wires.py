@@ -40,6 +40,8 @@ class Wire:
         What a request that does not say gets.
     normalised
         Spells the fields of a body in one way, where the provider takes several.
+    count, counts
+        Tells the tokens of a request, and the paths of its own where that is asked for; None: not served.
     """
 
     base: str
@@ -51,6 +53,8 @@ class Wire:
     frames: Callable[[Request, Conversation, Reply, Split], Frames]
     streams: bool = False
     normalised: Callable[[JSON], JSON] = lambda body: body
+    count: Callable[[Request], dict[str, Any]] | None = None
+    counts: tuple[str, ...] = ()
 
 
 WIRES: dict[str, Wire] = {
@@ -72,6 +76,8 @@ WIRES: dict[str, Wire] = {
         responses.read,
         responses_reply.body,
         responses_reply.frames,
+        count=responses_reply.count,
+        counts=("/v1/responses/input_tokens",),
     ),
     "messages": Wire(
         "/v1",
@@ -81,6 +87,8 @@ WIRES: dict[str, Wire] = {
         messages.read,
         messages_reply.body,
         messages_reply.frames,
+        count=messages_reply.count,
+        counts=("/v1/messages/count_tokens",),
     ),
     "ollama_chat": Wire(
         "/api",
@@ -102,6 +110,7 @@ WIRES: dict[str, Wire] = {
         generate_content_reply.body,
         generate_content_reply.frames,
         normalised=generate_content.normalised,
+        count=generate_content_reply.count,
     ),
 }
 """Protocol -> how it is spoken."""
