@@ -82,7 +82,8 @@ class Talk:
         self.adapter = adapter_for(protocol)
         self.model: ModelConfig = replace(
             model(protocol, **PLAYERS[player], **settings),
-            base_url=sim.base_url(protocol),
+            # DeepSeek follows strict tools under this path only.
+            base_url=f"{sim.url}/beta" if "deepseek" in player else sim.base_url(protocol),
             api_key_env="SIM_KEY",
         )
         self.history: list[dict[str, Any]] = []
