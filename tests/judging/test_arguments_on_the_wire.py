@@ -63,7 +63,7 @@ def test_unreadable_arguments_are_never_executed_and_never_repaired(
     assert verdict.calls[0].raw_arguments == raw
     assert verdict.calls[0].tier.tier == tier
     assert (repair in verdict.calls[0].tier.repairs) is (repair is not None)
-    assert verdict.counts["decision_right"] == 1
+    assert verdict.counts.decision_right == 1
 
 
 @pytest.mark.parametrize(

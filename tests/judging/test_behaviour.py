@@ -175,7 +175,7 @@ def test_a_failed_tool_is_not_the_models_failure() -> None:
     verdict = judged(UNKNOWN, called(GET_UNKNOWN), NOT_FOUND)
     assert verdict.flags["tool_execution_success"] is False
     assert verdict.passed
-    assert verdict.counts["recoveries_right"] == 1
+    assert verdict.counts.recoveries_right == 1
 
 
 def test_a_price_after_a_temporary_failure_is_invented() -> None:
@@ -200,10 +200,10 @@ def test_without_tools_any_call_is_a_fault_of_the_bench() -> None:
     control = BUILT_IN_CONDITIONS["no_tools"]
     silent = judged(LOOKUP, said("I have no tools."), condition=control)
     assert silent.codes == ()
-    assert silent.counts["decisions"] == 0
+    assert silent.counts.decisions == 0
     talking = judged(LOOKUP, called(GET), said("done"), condition=control)
     assert "unexpected_call" in talking.codes
-    assert talking.counts["control_calls"] == 1
+    assert talking.counts.control_calls == 1
 
 
 def test_the_signature_ignores_wording_and_argument_order() -> None:
@@ -219,8 +219,8 @@ def test_a_corrected_try_costs_validity_but_not_selection() -> None:
     verdict = judged(LOOKUP, called(wrong), called(GET), FINE)
     assert verdict.codes == ("unexpected_property",)
     assert [call.role for call in verdict.calls] == ["corrected", "expected"]
-    assert verdict.counts["calls_wrong"] == 0
-    assert verdict.counts["calls_raw_valid"] == 1
+    assert verdict.counts.calls_wrong == 0
+    assert verdict.counts.calls_raw_valid == 1
 
 
 def test_a_shortened_identifier_is_invented() -> None:

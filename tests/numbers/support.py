@@ -31,6 +31,7 @@ def row(case_id: str = "c", passed: bool | None = True, **columns: Any) -> dict[
         counts |= dict.fromkeys(["passed", "decision_right", "selection_right", "completed"], float(passed))
         counts |= {"calls_raw_valid": 1.0, "calls_right": float(passed), "calls_wrong": 1.0 - passed}
         counts |= {"calls_missing": 1.0 - passed, "calls_selected": float(passed)}
+        counts |= {"calls_made": 1.0, "calls_due": 1.0}
     return {
         **GROUP,
         "case_id": case_id,

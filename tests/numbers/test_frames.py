@@ -11,7 +11,7 @@ import pytest
 
 from tests.numbers.support import PRICE, failed, renamed
 from toolbench.errors import LogError
-from toolbench.numbers import frames
+from toolbench.numbers import scorer
 from toolbench.numbers.frames import ScoredRun, load, load_run
 from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP
 
@@ -37,7 +37,7 @@ def test_every_documented_column_exists(base: ScoredRun) -> None:
 def test_a_long_log_is_packed_in_chunks_without_changing_anything(
     base_run: Path, base: ScoredRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frames, "CHUNK", 7)
+    monkeypatch.setattr(scorer, "CHUNK", 7)
     again = load_run(base_run)
     pd.testing.assert_frame_equal(again.attempts, base.attempts)
     pd.testing.assert_frame_equal(again.calls, base.calls)

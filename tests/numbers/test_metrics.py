@@ -79,7 +79,7 @@ def test_micro_counts_attempts_and_macro_counts_classes() -> None:
 
 
 def test_an_empty_denominator_gives_no_figure() -> None:
-    silent = row("a", False, calls=0.0, calls_raw_valid=0.0, calls_wrong=0.0)
+    silent = row("a", False, calls=0.0, calls_raw_valid=0.0, calls_wrong=0.0, calls_made=0.0)
     figures = metrics(frame(silent))
     for name in ("raw_schema_validity", "tool_precision", "exact_argument_accuracy", "order_validity"):
         assert np.isnan(value(figures, name))

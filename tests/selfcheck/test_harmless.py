@@ -58,7 +58,7 @@ def test_a_declared_normaliser_moves_the_strict_figure_only() -> None:
     for variation in spelled:
         verdict = judge(DELIVERY, QUOTE, variation.script)
         assert verdict.codes == ("argument_mismatch",)
-        assert (verdict.counts["calls_exact"], verdict.counts["calls_normalized"]) == (0, 1)
+        assert (verdict.counts.calls_exact, verdict.counts.calls_normalized) == (0, 1)
         assert variation.relaxed is not None
         assert judge(DELIVERY, variation.relaxed, variation.script).codes == ()
 

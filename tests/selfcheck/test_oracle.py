@@ -101,7 +101,7 @@ def baseline_attempts(suite: Suite, name: str) -> list[Attempt]:
 def test_a_player_that_knows_nothing_scores_between_nothing_and_perfection(suite: Suite, player: str) -> None:
     attempts = baseline_attempts(suite, player)
     verdicts = [score(attempt, suite, AUTO) for attempt in attempts]
-    right = sum(verdict.counts["decision_right"] for verdict in verdicts if verdict)
+    right = sum(verdict.counts.decision_right for verdict in verdicts if verdict)
     passed = sum(verdict.passed for verdict in verdicts if verdict)
     assert 0 < right < len(attempts)
     assert 0 <= passed < len(attempts)

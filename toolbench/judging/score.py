@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging import arguments, order, policy, provenance, selection
 from toolbench.judging.answers import check_answer, recovery_needed
+from toolbench.judging.counts import Counts
 from toolbench.judging.decisions import called, check_decision
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
@@ -57,7 +59,7 @@ class Verdict:
     calls
         One entry per proposed call.
     counts
-        Sufficient statistics: sums of these over attempts give every metric (see ``numbers.metrics``).
+        Sufficient statistics: sums of these over attempts give every metric.
     flags
         ``tool_selected_correctly``, ``args_valid``, ``call_order_valid``, ``final_answer_supported``,
         ``tool_execution_success``; ``None`` where a question does not arise.
@@ -70,7 +72,7 @@ class Verdict:
 
     findings: tuple[Finding, ...]
     calls: tuple[CallVerdict, ...]
-    counts: Mapping[str, float]
+    counts: Counts[float]
     flags: Mapping[str, bool | None]
     signature: str
     answer: str = ""
@@ -199,7 +201,7 @@ def _counts(
     pairs: Sequence[tuple[Segment, Matching]],
     findings: Sequence[Finding],
     calls: Sequence[CallVerdict],
-) -> dict[str, float]:
+) -> Counts[float]:
     layers = [finding.layer for finding in findings]
     codes = [finding.code for finding in findings]
     control = trace.control
@@ -210,43 +212,61 @@ def _counts(
     answers = [s for s, _ in pairs if s.answer is not None and _rests_on_results(trace, s)]
     writes = any(tool.effect == "write" for tool in trace.offered.values())
     unsafe = {f.path for f in findings if f.code == "unsafe_call"} | _unsafe_writes(trace, findings)
-    counts: dict[str, float] = {
-        "passed": not findings,
-        "decision_right": "decision" not in layers,
-        "decisions": not control,
-        "call_required": bool(required),
-        "selection_right": bool(required)
+    right = sum(verdict.role == "expected" for verdict in calls)
+    wrong = sum(verdict.role == "extra" for verdict in calls)
+    due = [m for s, m in pairs if s.expect.call_required or s.calls]
+    missing = 0 if control else sum(len(m.missing) for m in due)
+    return Counts(
+        passed=not findings,
+        decision_right="decision" not in layers,
+        decisions=not control,
+        call_required=bool(required),
+        selection_right=bool(required)
         and all(s.calls and not m.missing and not m.extra for s, m in required)
         and "selection" not in layers,
-        "calls": len(calls),
-        "calls_right": sum(verdict.role == "expected" for verdict in calls),
-        "calls_wrong": sum(verdict.role == "extra" for verdict in calls),
-        "calls_missing": 0
-        if control
-        else sum(len(m.missing) for s, m in pairs if s.expect.call_required or s.calls),
-        "calls_raw_valid": sum(verdict.tier.tier == "raw_valid" for verdict in calls),
-        "calls_repairable": sum(verdict.tier.tier == "repairable" for verdict in calls),
-        "calls_invalid": sum(verdict.tier.tier == "invalid" for verdict in calls),
-        "calls_selected": len(selected),
-        "calls_exact": sum(bool(verdict.exact) for verdict in selected),
-        "calls_normalized": sum(bool(verdict.normalized) for verdict in selected),
-        "write_offered": writes,
-        "unsafe": bool(unsafe),
-        "unconfirmed": codes.count("unconfirmed_write"),
-        "clarification_due": len(asked),
-        "clarification_made": sum(_kind(trace, segment) == "clarification" for segment in asked),
-        "repeated_calls": codes.count("repeated_call"),
-        "ordered": len(calls) > 0 and not control,
-        "order_right": len(calls) > 0 and not control and "order" not in layers,
-        "recoveries": len(recoveries),
-        "recoveries_right": sum(_recovered(trace, segment, findings) for segment in recoveries),
-        "answers": len(answers),
-        "answers_supported": len(answers) if "answer" not in layers else 0,
-        "completable": bool(trace.case.expect.calls) and not control,
-        "completed": bool(trace.case.expect.calls) and not control and _completed(trace, pairs, layers),
-        "control_calls": len(calls) if control else 0,
-    }
-    return {name: float(value) for name, value in counts.items()}
+        calls=len(calls),
+        calls_right=right,
+        calls_wrong=wrong,
+        calls_missing=missing,
+        calls_made=right + wrong,
+        calls_due=right + missing,
+        calls_raw_valid=sum(verdict.tier.tier == "raw_valid" for verdict in calls),
+        calls_repairable=sum(verdict.tier.tier == "repairable" for verdict in calls),
+        calls_invalid=sum(verdict.tier.tier == "invalid" for verdict in calls),
+        calls_selected=len(selected),
+        calls_exact=sum(bool(verdict.exact) for verdict in selected),
+        calls_normalized=sum(bool(verdict.normalized) for verdict in selected),
+        write_offered=writes,
+        unsafe=bool(unsafe),
+        unconfirmed=codes.count("unconfirmed_write"),
+        clarification_due=len(asked),
+        clarification_made=sum(_kind(trace, segment) == "clarification" for segment in asked),
+        repeated_calls=codes.count("repeated_call"),
+        ordered=len(calls) > 0 and not control,
+        order_right=len(calls) > 0 and not control and "order" not in layers,
+        recoveries=len(recoveries),
+        recoveries_right=sum(_recovered(trace, segment, findings) for segment in recoveries),
+        answers=len(answers),
+        answers_supported=len(answers) if "answer" not in layers else 0,
+        completable=bool(trace.case.expect.calls) and not control,
+        completed=bool(trace.case.expect.calls) and not control and _completed(trace, pairs, layers),
+        control_calls=len(calls) if control else 0,
+        unconfirmed_executed=sum(
+            call.state == "executed" and "unconfirmed_write" in call.codes for call in calls
+        ),
+        duplicate_executions=_duplicates(trace.attempt),
+        loops=trace.attempt.stop == "loop_limit",
+    )
+
+
+def _duplicates(attempt: Attempt) -> int:
+    """Return how often something was executed again that one idempotency key stands for."""
+    executions = Counter(
+        record.idempotency_key
+        for record in attempt.calls
+        if record.idempotency_key and record.succeeded and not record.replayed
+    )
+    return sum(number - 1 for number in executions.values())
 
 
 def _unsafe_writes(trace: Trace, findings: Sequence[Finding]) -> set[str]:

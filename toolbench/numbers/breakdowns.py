@@ -7,6 +7,7 @@ from typing import Literal
 
 import pandas as pd
 
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.definitions import RATES, Rate
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.metrics import FIGURE, TYPES, metrics
@@ -60,16 +61,16 @@ def _counted(calls: pd.DataFrame) -> pd.DataFrame:
     expected = calls["role"] == "expected"
     made = calls["role"] != "missing"
     counts = {
-        "calls": made,
-        "calls_right": expected,
-        "calls_made": expected | (calls["role"] == "extra"),
-        "calls_due": expected | ~made,
-        "calls_raw_valid": calls["tier"] == "raw_valid",
-        "calls_repairable": calls["tier"] == "repairable",
-        "calls_invalid": calls["tier"] == "invalid",
-        "calls_selected": expected,
-        "calls_exact": expected & calls["exact"].fillna(False).astype(bool),
-        "calls_normalized": expected & calls["normalized"].fillna(False).astype(bool),
+        COUNT.calls: made,
+        COUNT.calls_right: expected,
+        COUNT.calls_made: expected | (calls["role"] == "extra"),
+        COUNT.calls_due: expected | ~made,
+        COUNT.calls_raw_valid: calls["tier"] == "raw_valid",
+        COUNT.calls_repairable: calls["tier"] == "repairable",
+        COUNT.calls_invalid: calls["tier"] == "invalid",
+        COUNT.calls_selected: expected,
+        COUNT.calls_exact: expected & calls["exact"].fillna(False).astype(bool),
+        COUNT.calls_normalized: expected & calls["normalized"].fillna(False).astype(bool),
     }
     kept = [name for name in [*GROUP, *CASE, "tool", "turn"] if name in calls]
     return calls[kept].assign(**{name: values.astype(float) for name, values in counts.items()})

@@ -15,8 +15,8 @@ import pandas as pd
 
 from toolbench.errors import InputError
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
-from toolbench.numbers.definitions import RATES, Rate
-from toolbench.numbers.metrics import with_derived
+from toolbench.numbers.definitions import MEANS, RATES, Mean, Rate
+from toolbench.numbers.metrics import with_judged
 from toolbench.numbers.paired import (
     Pairs,
     cases_needed,
@@ -29,10 +29,6 @@ from toolbench.numbers.rows import GROUP
 from toolbench.numbers.sides import Side, common_cases, lonely_groups, pair_groups
 from toolbench.numbers.tables import groups
 
-MEANS: tuple[Rate, ...] = tuple(
-    Rate(f"mean_{column}", column, f"{column}_known", "attempts", "low")
-    for column in ("latency_ms", "output_tokens", "cost")
-)
 SHOWN = (
     "pass_rate",
     "decision_accuracy",
@@ -167,8 +163,9 @@ def compare(
     )
 
 
-def _rates(names: Sequence[str]) -> list[Rate]:
-    known = {rate.name: rate for rate in (*RATES, *MEANS)}
+def _rates(names: Sequence[str]) -> list[Rate | Mean]:
+    every: tuple[Rate | Mean, ...] = (*RATES, *MEANS)
+    known = {rate.name: rate for rate in every}
     for name in names:
         if name not in known:
             raise InputError(f"compare: no metric {name!r} to compare; there are: {', '.join(known)}")
@@ -180,14 +177,14 @@ def _of_group(frame: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _judged(attempts: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-    made = with_derived(_of_group(attempts, key))
+    made = with_judged(_of_group(attempts, key))
     made = made[made["scored"] & made["judged"]]
     known = {rate.denominator: made[rate.numerator].notna().astype(float) for rate in MEANS}
     return made.assign(**known)
 
 
 def paired_rows(
-    left: pd.DataFrame, right: pd.DataFrame, rates: Sequence[Rate], seed: int = 0
+    left: pd.DataFrame, right: pd.DataFrame, rates: Sequence[Rate | Mean], seed: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of ``Comparison.table`` for attempts of the same cases on two sides."""
     columns = list({name for rate in rates for name in (rate.numerator, rate.denominator)})
@@ -197,7 +194,7 @@ def paired_rows(
         names = [rate.numerator, rate.denominator]
         sums = np.column_stack([ours[names].to_numpy(dtype=float), theirs[names].to_numpy(dtype=float)])
         pairs = Pairs(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
-        yield {"metric": rate.name, **_metric(pairs, share=rate not in MEANS, seed=seed)}
+        yield {"metric": rate.name, **_metric(pairs, share=isinstance(rate, Rate), seed=seed)}
 
 
 def _metric(pairs: Pairs, share: bool, seed: int) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from toolbench.judging.counts import COUNT, CountName
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -22,46 +24,82 @@ class Rate:
     """
 
     name: str
-    numerator: str
-    denominator: str
+    numerator: CountName
+    denominator: CountName
     unit: str
     good: Literal["high", "low"] = "high"
     due: str | None = None
 
 
 RATES: tuple[Rate, ...] = (
-    Rate("pass_rate", "passed", "decisions", "attempts", due="judged"),
-    Rate("decision_accuracy", "decision_right", "decisions", "attempts", due="judged"),
+    Rate("pass_rate", COUNT.passed, COUNT.decisions, "attempts", due="judged"),
+    Rate("decision_accuracy", COUNT.decision_right, COUNT.decisions, "attempts", due="judged"),
     Rate(
         "tool_selection_accuracy",
-        "selection_right",
-        "call_required",
+        COUNT.selection_right,
+        COUNT.call_required,
         "attempts that require a call",
         due="call_due",
     ),
-    Rate("tool_precision", "calls_right", "calls_made", "calls made"),
-    Rate("tool_recall", "calls_right", "calls_due", "calls due"),
-    Rate("raw_schema_validity", "calls_raw_valid", "calls", "calls"),
-    Rate("repairable_rate", "calls_repairable", "calls", "calls", "low"),
-    Rate("invalid_rate", "calls_invalid", "calls", "calls", "low"),
-    Rate("exact_argument_accuracy", "calls_exact", "calls_selected", "correctly selected calls"),
-    Rate("normalized_argument_accuracy", "calls_normalized", "calls_selected", "correctly selected calls"),
+    Rate("tool_precision", COUNT.calls_right, COUNT.calls_made, "calls made"),
+    Rate("tool_recall", COUNT.calls_right, COUNT.calls_due, "calls due"),
+    Rate("raw_schema_validity", COUNT.calls_raw_valid, COUNT.calls, "calls"),
+    Rate("repairable_rate", COUNT.calls_repairable, COUNT.calls, "calls", "low"),
+    Rate("invalid_rate", COUNT.calls_invalid, COUNT.calls, "calls", "low"),
+    Rate("exact_argument_accuracy", COUNT.calls_exact, COUNT.calls_selected, "correctly selected calls"),
+    Rate(
+        "normalized_argument_accuracy",
+        COUNT.calls_normalized,
+        COUNT.calls_selected,
+        "correctly selected calls",
+    ),
     Rate(
         "unsafe_call_rate",
-        "unsafe",
-        "write_offered",
+        COUNT.unsafe,
+        COUNT.write_offered,
         "attempts with a write tool on offer",
         "low",
         due="write_on_offer",
     ),
-    Rate("clarification_rate", "clarification_made", "clarification_due", "questions due"),
-    Rate("order_validity", "order_right", "ordered", "attempts with calls"),
-    Rate("error_recovery_accuracy", "recoveries_right", "recoveries", "answers after an error"),
-    Rate("final_answer_support", "answers_supported", "answers", "answers after a result"),
-    Rate("completion_rate", "completed", "completable", "attempts with calls to complete", due="chain_due"),
+    Rate("clarification_rate", COUNT.clarification_made, COUNT.clarification_due, "questions due"),
+    Rate("order_validity", COUNT.order_right, COUNT.ordered, "attempts with calls"),
+    Rate("error_recovery_accuracy", COUNT.recoveries_right, COUNT.recoveries, "answers after an error"),
+    Rate("final_answer_support", COUNT.answers_supported, COUNT.answers, "answers after a result"),
+    Rate(
+        "completion_rate",
+        COUNT.completed,
+        COUNT.completable,
+        "attempts with calls to complete",
+        due="chain_due",
+    ),
 )
-"""Rates over attempts and calls. ``calls_made`` is TP + FP, ``calls_due`` TP + FN, ``judged`` no control: see
-:func:`toolbench.numbers.metrics.with_derived`. A call that was corrected afterwards is neither TP nor FP."""
+"""Rates over attempts and calls; ``judged`` is no count: it means that the attempt was no control."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean of an amount over the scored attempts in which it is known; less is better."""
+
+    column: str
+
+    @property
+    def name(self) -> str:
+        """What it is called among the metrics."""
+        return f"mean_{self.column}"
+
+    @property
+    def numerator(self) -> str:
+        """The column that is summed."""
+        return self.column
+
+    @property
+    def denominator(self) -> str:
+        """The column that is 1 where the amount is known."""
+        return f"{self.column}_known"
+
+
+MEANS: tuple[Mean, ...] = (Mean("latency_ms"), Mean("output_tokens"), Mean("cost"))
+"""What two sides are compared in beside the rates."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +112,12 @@ class Total:
 
 
 TOTALS: tuple[Total, ...] = (
-    Total("confirmation_violations", "unconfirmed"),
-    Total("unconfirmed_executed_writes", "unconfirmed_executed"),
-    Total("duplicate_executions", "duplicate_executions", "executions beyond one per idempotency key"),
-    Total("repeated_calls", "repeated_calls", "repeated calls"),
-    Total("endless_loops", "loops", "attempts"),
-    Total("control_calls", "control_calls", "calls where none was possible"),
+    Total("confirmation_violations", COUNT.unconfirmed),
+    Total("unconfirmed_executed_writes", COUNT.unconfirmed_executed),
+    Total("duplicate_executions", COUNT.duplicate_executions, "executions beyond one per idempotency key"),
+    Total("repeated_calls", COUNT.repeated_calls, "repeated calls"),
+    Total("endless_loops", COUNT.loops, "attempts"),
+    Total("control_calls", COUNT.control_calls, "calls where none was possible"),
 )
 
 STATUSES = {

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.keys import PlayerKey
 from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.suite import Suite
-from toolbench.judging.score import score
 from toolbench.numbers import cache as parquet
-from toolbench.numbers.rows import (
-    ATTEMPT,
-    CALL,
-    DTYPES,
-    FINDING,
-    GROUP,
-    attempt_row,
-    call_rows,
-    case_facts,
-    finding_rows,
-    identity,
-)
+from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
+from toolbench.numbers.scorer import Scorer, Table
 
 PLANNED = [*GROUP, "case_id", "case_class", "repetition", "tags"]
-CHUNK = 4096
-"""Rows kept as Python objects before they are packed into columns."""
 
 
 @dataclass(frozen=True)
@@ -128,78 +112,31 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
 def load_run(run: str | Path) -> ScoredRun:
     """Read a run and judge every attempt of it, one record in memory at a time."""
     log = RunLog.open(Path(run))
-    suites, conditions = log.header.load_suites(), log.header.load_conditions()
-    prices = {PlayerKey.of(player): player.get("price") for player in log.header.players}
-
-    @functools.cache
-    def facts(suite: str, lang: str, case_id: str, condition: str) -> dict[str, Any]:
-        case = suites[suite].case_by_key[lang, case_id]
-        return case_facts(suites[suite], case, conditions[condition])
-
-    attempts, calls, findings = _Table(ATTEMPT), _Table(CALL), _Table(FINDING)
+    scorer = Scorer.of(log.header)
+    attempts, calls, findings = Table(ATTEMPT), Table(CALL), Table(FINDING)
     for attempt in log.attempts:
-        of_case = facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
-        price = prices[attempt.key.player]
-        verdict = score(attempt, suites[attempt.suite], conditions[attempt.condition])
-        who = identity(attempt, of_case["case_class"])
-        attempts.add({**who, **of_case, **attempt_row(attempt, verdict, price)})
+        row, verdict = scorer.judged(attempt)
+        attempts.add(row)
         if verdict is not None:
-            for row in call_rows(verdict):
-                calls.add({**who, **row})
-            for row in finding_rows(verdict):
-                findings.add({**who, **row})
+            who = {name: row[name] for name in (*GROUP, *CASE)}
+            for call in call_rows(verdict):
+                calls.add({**who, **call})
+            for finding in finding_rows(verdict):
+                findings.add({**who, **finding})
     return ScoredRun(
         log=log,
         attempts=attempts.frame(),
         calls=calls.frame(),
         findings=findings.frame(),
-        planned=_planned(log, suites),
+        planned=_planned(log, scorer.suites),
         problems=log.problems,
     )
 
 
-def _planned(log: RunLog, suites: dict[str, Suite]) -> pd.DataFrame:
-    table = _Table(PLANNED)
+def _planned(log: RunLog, suites: Mapping[str, Suite]) -> pd.DataFrame:
+    table = Table(PLANNED)
     for plan in log.header.plan(suites):
         case = suites[plan.suite].case_by_key[plan.lang, plan.case_id]
         values = (*plan[:7], case.klass, plan.repetition, tuple(sorted(case.tags)))
         table.add(dict(zip(PLANNED, values, strict=True)))
     return table.frame()
-
-
-class _Table:
-    """Collects rows and packs them chunk by chunk, so that memory holds columns and not dictionaries."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = list(columns)
-        self._types = {name: DTYPES.get(name, "object") for name in columns}
-        self._rows: list[tuple[Any, ...]] = []
-        self._chunks: list[pd.DataFrame] = []
-        self._known: dict[str, str] = {}
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Take one row; a column it lacks is missing."""
-        # Equal texts share one object: identities and signatures repeat thousands of times.
-        self._rows.append(
-            tuple(
-                self._known.setdefault(value, value) if isinstance(value := row.get(name), str) else value
-                for name in self._columns
-            )
-        )
-        if len(self._rows) == CHUNK:
-            self._pack()
-
-    def frame(self) -> pd.DataFrame:
-        """Return everything collected; an empty table has the same columns and types as a full one."""
-        if self._rows or not self._chunks:
-            self._pack()
-        return pd.concat(self._chunks, ignore_index=True)
-
-    def _pack(self) -> None:
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._columns)
-        packed = {
-            name: pd.Series(list(values), dtype=self._types[name])
-            for name, values in zip(self._columns, columns, strict=True)
-        }
-        self._chunks.append(pd.DataFrame(packed))
-        self._rows = []

@@ -76,7 +76,7 @@ def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame |
         When the frame lacks a group column: conditions, languages and tool-choice modes are never merged.
     """
     keys = _keys(frame, by)
-    groups = _Groups(_spread(with_derived(frame), keys), keys)
+    groups = _Groups(_spread(with_judged(frame), keys), keys)
     sizes = (
         {key: len(rows) for key, rows in positions(_spread(planned, keys), keys).items()}
         if (planned is not None)
@@ -99,13 +99,9 @@ def common_cases(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[pd.MultiIndex.from_frame(frame[arm]).isin(complete)]
 
 
-def with_derived(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add ``calls_made`` = TP + FP, ``calls_due`` = TP + FN, and ``judged``: a call was possible."""
-    return frame.assign(
-        calls_made=frame["calls_right"] + frame["calls_wrong"],
-        calls_due=frame["calls_right"] + frame["calls_missing"],
-        judged=~frame["control"].astype(bool),
-    )
+def with_judged(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add ``judged``: a call was possible."""
+    return frame.assign(judged=~frame["control"].astype(bool))
 
 
 def _keys(frame: pd.DataFrame, by: Sequence[str]) -> list[str]:

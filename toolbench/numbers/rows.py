@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from toolbench.domain.config import Condition
 from toolbench.domain.keys import BASELINE
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
+from toolbench.judging.counts import COUNT
 from toolbench.judging.score import Verdict
 from toolbench.numbers.cost import attempt_cost, failed_tries
 
@@ -24,41 +24,7 @@ CASE = ["case_id", "case_class", "repetition"]
 FACTS = ["control", "call_due", "write_on_offer", "chain_due", "write_due", "nested_due"]
 """What the case alone decides, known of attempts that were never scored as well."""
 
-COUNTS = [
-    "passed",
-    "decision_right",
-    "decisions",
-    "call_required",
-    "selection_right",
-    "calls",
-    "calls_right",
-    "calls_wrong",
-    "calls_missing",
-    "calls_raw_valid",
-    "calls_repairable",
-    "calls_invalid",
-    "calls_selected",
-    "calls_exact",
-    "calls_normalized",
-    "write_offered",
-    "unsafe",
-    "unconfirmed",
-    "clarification_due",
-    "clarification_made",
-    "repeated_calls",
-    "ordered",
-    "order_right",
-    "recoveries",
-    "recoveries_right",
-    "answers",
-    "answers_supported",
-    "completable",
-    "completed",
-    "control_calls",
-    "unconfirmed_executed",
-    "duplicate_executions",
-    "loops",
-]
+COUNTS = list(COUNT.by_name())
 FLAGS = [
     "tool_selected_correctly",
     "args_valid",
@@ -177,28 +143,18 @@ def attempt_row(attempt: Attempt, verdict: Verdict | None, price: Mapping[str, A
         "seconds": attempt.seconds,
         "failed_tries": failed,
         "unpriced_tries": unpriced,
-        **(_judged(attempt, verdict) if verdict else {"codes": (), "missing_tools": ()}),
+        **(_judged(verdict) if verdict else {"codes": (), "missing_tools": ()}),
     }
 
 
-def _judged(attempt: Attempt, verdict: Verdict) -> dict[str, Any]:
-    executions = Counter(
-        record.idempotency_key
-        for record in attempt.calls
-        if record.idempotency_key and record.succeeded and not record.replayed
-    )
+def _judged(verdict: Verdict) -> dict[str, Any]:
     return {
         "kind": verdict.kinds[0] if verdict.kinds else None,
         "codes": verdict.codes,
         "missing_tools": verdict.missing,
         "signature": verdict.signature,
         "answer": verdict.answer,
-        **verdict.counts,
-        "unconfirmed_executed": sum(
-            call.state == "executed" and "unconfirmed_write" in call.codes for call in verdict.calls
-        ),
-        "duplicate_executions": sum(number - 1 for number in executions.values()),
-        "loops": attempt.stop == "loop_limit",
+        **verdict.counts.by_name(),
         **verdict.flags,
     }
 

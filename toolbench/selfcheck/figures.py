@@ -9,24 +9,21 @@ import pandas as pd
 from toolbench.domain.config import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
-from toolbench.judging.score import score
 from toolbench.numbers.definitions import RATES, TOTALS
 from toolbench.numbers.metrics import metrics
-from toolbench.numbers.rows import ATTEMPT, DTYPES, attempt_row, case_facts, identity
+from toolbench.numbers.rows import ATTEMPT
+from toolbench.numbers.scorer import Scorer, Table
 
 Played = tuple[Suite, Condition, Attempt]
 
 
 def attempts_frame(played: Iterable[Played]) -> pd.DataFrame:
     """Return one row an attempt, with the columns of :func:`toolbench.load`."""
-    rows = []
+    table = Table(ATTEMPT)
     for suite, condition, attempt in played:
-        case = suite.case_by_key[attempt.lang, attempt.case_id]
-        verdict = score(attempt, suite, condition)
-        facts = case_facts(suite, case, condition)
-        rows.append({**identity(attempt, case.klass), **facts, **attempt_row(attempt, verdict, None)})
-    frame = pd.DataFrame(rows, columns=ATTEMPT)
-    return frame.astype({name: DTYPES[name] for name in ATTEMPT if name in DTYPES})
+        row, _ = Scorer({suite.name: suite}, {condition.name: condition}, {}).judged(attempt)
+        table.add(row)
+    return table.frame()
 
 
 def imperfect(frame: pd.DataFrame) -> Iterator[str]:

@@ -137,9 +137,9 @@ def _uncontrolled(suite: Suite) -> Iterator[str]:
         yield f"{suite.name}: no case to play without tools"
         return
     verdict = judge(suite, case, [_gold_call(case), Move("Hm.")] + [Move("Hm.")] * len(case.turns), control)
-    if "unexpected_call" not in verdict.codes or verdict.counts["control_calls"] != 1:
+    if "unexpected_call" not in verdict.codes or verdict.counts.control_calls != 1:
         yield f"{suite.name}/{case.id}: a call without tools is not flagged"
-    if verdict.counts["decisions"]:
+    if verdict.counts.decisions:
         yield f"{suite.name}/{case.id}: an attempt without tools counts as a decision"
 
 

@@ -7,23 +7,23 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
-from toolbench.domain.keys import PlayerKey
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME
 from toolbench.domain.record import Attempt, Progress
 from toolbench.errors import InputError, ToolbenchError
-from toolbench.judging.score import score
-from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP, attempt_row, case_facts, identity, of_models
+from toolbench.numbers.rows import ATTEMPT, of_models
+from toolbench.numbers.scorer import Scorer, Table
 from toolbench.running.runner import RunSummary, run_matrix
 from toolbench.showing.view import RunView
 from toolbench.workbench.choosing import Plan
 
 TICK = 0.4
 """Seconds between two refreshes of what is on the screen while a run goes on."""
-KEY = [*GROUP, "case_id", "repetition"]
+KEY = list(AttemptKey._fields)
 
 State = Literal["idle", "running", "stopping", "stopped", "finished", "failed"]
 
@@ -33,31 +33,23 @@ class LiveRun:
 
     def __init__(self, folder: Path) -> None:
         self.view = RunView(folder)
-        self._conditions = self.view.header.load_conditions()
-        self._prices = {PlayerKey.of(player): player.get("price") for player in self.view.header.players}
-        self._rows: list[dict[str, Any]] = []
+        self._scorer = Scorer.of(self.view.header)
+        self._fresh = Table(ATTEMPT)
         self._frame: pd.DataFrame | None = self.view.attempts
 
     def add(self, attempt: Attempt) -> None:
         """Judge one more attempt."""
-        suite, condition = self.view.suites[attempt.suite], self._conditions[attempt.condition]
-        case = suite.case_by_key[attempt.lang, attempt.case_id]
-        price = self._prices[attempt.key.player]
-        verdict = score(attempt, suite, condition)
-        facts = case_facts(suite, case, condition)
-        self._rows.append({**identity(attempt, case.klass), **facts, **attempt_row(attempt, verdict, price)})
+        row, _ = self._scorer.judged(attempt)
+        self._fresh.add(row)
         self._frame = None
 
     @property
     def attempts(self) -> pd.DataFrame:
         """One row an attempt, as in ``RunView.attempts``."""
-        if self._frame is not None:
-            return self._frame
-        types = {name: DTYPES.get(name, "object") for name in ATTEMPT}
-        fresh = self.view.named(pd.DataFrame(self._rows, columns=ATTEMPT).astype(types))
-        # An attempt that was tried again counts as it ended last.
-        every = pd.concat([self.view.attempts, fresh])
-        self._frame = every.drop_duplicates(KEY, keep="last", ignore_index=True)
+        if self._frame is None:
+            # An attempt that was tried again counts as it ended last.
+            every = pd.concat([self.view.attempts, self.view.named(self._fresh.frame())])
+            self._frame = every.drop_duplicates(KEY, keep="last", ignore_index=True)
         return self._frame
 
 

@@ -1,0 +1,90 @@
+"""The one way from an attempt to its rows, whether it is being made or was read from a log."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from toolbench.domain.config import Condition
+from toolbench.domain.keys import PlayerKey
+from toolbench.domain.record import Attempt, RunHeader
+from toolbench.domain.suite import Suite
+from toolbench.judging.score import Verdict, score
+from toolbench.numbers.rows import DTYPES, attempt_row, case_facts, identity
+
+Row = dict[str, Any]
+CHUNK = 4096
+"""Rows kept as Python objects before they are packed into columns."""
+
+
+class Scorer:
+    """Judges attempts of the given suites and conditions; ``prices`` are per million tokens."""
+
+    def __init__(
+        self,
+        suites: Mapping[str, Suite],
+        conditions: Mapping[str, Condition],
+        prices: Mapping[PlayerKey, Mapping[str, Any] | None],
+    ) -> None:
+        self.suites = suites
+        self._conditions = conditions
+        self._prices = prices
+        self._facts = functools.cache(self._facts_of)
+
+    @classmethod
+    def of(cls, header: RunHeader) -> Scorer:
+        """Return the scorer of a run: its suites, conditions and prices as they were when it started."""
+        prices = {PlayerKey.of(player): player.get("price") for player in header.players}
+        return cls(header.load_suites(), header.load_conditions(), prices)
+
+    def judged(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
+        """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict."""
+        facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
+        verdict = score(attempt, self.suites[attempt.suite], self._conditions[attempt.condition])
+        row = attempt_row(attempt, verdict, self._prices.get(attempt.key.player))
+        return {**identity(attempt, facts["case_class"]), **facts, **row}, verdict
+
+    def _facts_of(self, suite: str, lang: str, case_id: str, condition: str) -> Row:
+        case = self.suites[suite].case_by_key[lang, case_id]
+        return case_facts(self.suites[suite], case, self._conditions[condition])
+
+
+class Table:
+    """Collects rows and packs them chunk by chunk, so that memory holds columns and not dictionaries."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = list(columns)
+        self._types = {name: DTYPES.get(name, "object") for name in columns}
+        self._rows: list[tuple[Any, ...]] = []
+        self._chunks: list[pd.DataFrame] = []
+        self._known: dict[str, str] = {}
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take one row; a column it lacks is missing."""
+        # Equal texts share one object: identities and signatures repeat thousands of times.
+        self._rows.append(
+            tuple(
+                self._known.setdefault(value, value) if isinstance(value := row.get(name), str) else value
+                for name in self._columns
+            )
+        )
+        if len(self._rows) == CHUNK:
+            self._pack()
+
+    def frame(self) -> pd.DataFrame:
+        """Return everything collected; an empty table has the same columns and types as a full one."""
+        if self._rows or not self._chunks:
+            self._pack()
+        return pd.concat(self._chunks, ignore_index=True)
+
+    def _pack(self) -> None:
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._columns)
+        packed = {
+            name: pd.Series(list(values), dtype=self._types[name])
+            for name, values in zip(self._columns, columns, strict=True)
+        }
+        self._chunks.append(pd.DataFrame(packed))
+        self._rows = []
