@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from toolbench.authoring.playing import Book, Playing
+from toolbench.domain.case import Permissions
 from toolbench.domain.contract import Contract
+from toolbench.domain.rules import Rules
+from toolbench.domain.tool_script import ToolScript
 from toolbench.errors import SuiteError
 
 STRING = {"type": "string"}
@@ -69,8 +72,15 @@ def playing(
             {"tool": "pay", "results": [{"ok": {"paid": "$amount"}}]},
         ],
     }
-    book = Book({"outcomes": OUTCOMES}, CONTRACT, script, {"version": "1", **(rules or {})}, "en", 1)
-    return Playing(book, policy, {})
+    book = Book(
+        data={"outcomes": OUTCOMES},
+        contract=CONTRACT,
+        executor=ToolScript.from_json(script),
+        rules=Rules.from_json({"version": "1", **(rules or {})}),
+        lang="en",
+        seed=1,
+    )
+    return Playing(book, Permissions.from_json(policy), {})
 
 
 def names(play: Playing, *calls: dict[str, Any], chain: bool = True) -> list[str]:

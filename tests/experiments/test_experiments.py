@@ -280,7 +280,7 @@ def test_an_injected_fault_is_all_that_a_tool_answers() -> None:
     suite = faults.inject(delivery("en"), "timeout")
     assert suite.name == "delivery+timeout"
     assert faults.split(suite.name) == ("delivery", "timeout")
-    assert {rule["tool"] for rule in suite.executor["rules"]} == set(suite.contract.by_name)
+    assert {rule.tool for rule in suite.executor.rules} == set(suite.contract.by_name)
     assert all(case.starts_after_result and case.expect.recovery for case in suite.cases)
     assert type(suite).from_snapshot(suite.snapshot(), "test").cases == suite.cases
     with pytest.raises(Refusal, match="no fault 'flood'; there are: timeout"):

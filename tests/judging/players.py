@@ -132,6 +132,6 @@ class Player:
 def steps(suite: Suite, expect: Expectation, calls: Sequence[Call]) -> list[list[Call]]:
     """Return calls as they are made: one a turn in a chain or where the policy says so, else all at once."""
     one_by_one = expect.order == "strict" or expect.parallel == "forbidden"
-    if one_by_one or (expect.parallel is None and suite.rules.get("parallel") == "forbidden"):
+    if one_by_one or (expect.parallel is None and suite.rules.parallel == "forbidden"):
         return [[call] for call in calls]
     return [list(calls)] if calls else []

@@ -6,7 +6,9 @@ import pytest
 
 from tests.support import called, judged, make_case, said
 from toolbench.domain.contract import Contract
+from toolbench.domain.rules import NO_RULES
 from toolbench.domain.suite import Suite
+from toolbench.domain.tool_script import ToolScript
 from toolbench.judging.dates import find_dates, find_times, readings, without_moments
 from toolbench.judging.text import normalize
 
@@ -25,8 +27,10 @@ def suite_saying(**result: object) -> Suite:
         name="looking",
         contract=Contract.from_json(contract, "test"),
         prompts={"en": "Look it up.", "ru": "Посмотри."},
-        executor={"version": "1", "rules": [{"tool": "look", "results": [{"ok": result}]}]},
-        rules={"version": "1"},
+        executor=ToolScript.from_json(
+            {"version": "1", "rules": [{"tool": "look", "results": [{"ok": result}]}]}
+        ),
+        rules=NO_RULES,
         overlays={},
         cases=(),
     )

@@ -484,8 +484,8 @@ def test_registering_the_same_again_is_a_duplicate() -> None:
 
 def test_registering_what_the_context_shows_is_a_duplicate() -> None:
     case = SUITE.case_by_key["en", "repeat_of_done.from_context-1"]
-    [done] = case.policy["done"]
-    replies = [calling((done["tool"], done["arguments"])), reply(text=DONE.format("TCK-3042"))]
+    [done] = case.policy.done
+    replies = [calling((done.tool, done.arguments)), reply(text=DONE.format("TCK-3042"))]
     assert set(judged(SUITE, case, replies).codes) == {"unsafe_call", "duplicate_operation"}
 
 

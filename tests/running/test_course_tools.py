@@ -254,7 +254,7 @@ def test_a_silent_service_is_a_temporary_error(reply: Any) -> None:
     with asked, pytest.raises(CourseToolError) as caught:
         get_exchange_rate("USD", "EUR", live=True, client=asked)
     assert caught.value.code == "RATES_UNAVAILABLE"
-    assert caught.value.as_entry()["error"]["permanent"] is False
+    assert caught.value.as_tool_error().permanent is False
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,9 @@ def test_an_error_stands_in_the_registry_with_texts_in_both_languages(
     assert set(tool.needs) == set(arguments)
     with pytest.raises(CourseToolError) as caught:
         tool.run(arguments, Surroundings(NOW))
-    entry = caught.value.as_entry()["error"]
-    assert entry["code"] in tool.codes
-    assert entry["permanent"] is True
-    assert set(entry["message"]) == set(entry["hint"]) == {"ru", "en"}
+    error = caught.value.as_tool_error()
+    assert error.code in tool.codes
+    assert error.permanent is True
+    assert isinstance(error.message, dict)
+    assert isinstance(error.hint, dict)
+    assert set(error.message) == set(error.hint) == {"ru", "en"}

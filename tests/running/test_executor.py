@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from toolbench.domain.contract import Contract
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import CallRecord
+from toolbench.domain.tool_script import ToolScript
 from toolbench.running.executor import TEMPORARY_STATUSES, Executor
 
 CONTRACT = Contract.from_json(
@@ -63,7 +64,12 @@ def executor(
 ) -> Executor:
     rule = {"tool": tool, "results": list(results), **({"every_seconds": every} if every else {})}
     retry = {"tries": 3, "base_seconds": 1, "cap_seconds": 20, "timeout_seconds": 10}
-    return Executor(CONTRACT, {"version": "1", "retry": retry, "rules": [rule], **script}, lang, hints)
+    return Executor(
+        CONTRACT,
+        ToolScript.from_json({"version": "1", "retry": retry, "rules": [rule], **script}),
+        lang,
+        hints,
+    )
 
 
 def run(made: Executor, tool: str = "look", **arguments: Any) -> CallRecord:
@@ -218,7 +224,7 @@ def test_rules_match_by_value_or_pattern(
     when: dict[str, Any], arguments: dict[str, Any], answered: bool
 ) -> None:
     script = {"version": "1", "rules": [{"tool": "look", "when": when, "results": [OK]}]}
-    record = run(Executor(CONTRACT, script, "en"), **arguments)
+    record = run(Executor(CONTRACT, ToolScript.from_json(script), "en"), **arguments)
     assert (record.states[-1] == "executed") is answered
 
 
@@ -326,7 +332,8 @@ def real(name: str, *before: Mapping[str, Any], **script: Any) -> Executor:
         "test",
     )
     rule = {"tool": "tool", "results": [*before, {"implementation": name}]}
-    return Executor(contract, {"version": "1", "retry": {"tries": 3}, "rules": [rule], **script}, "ru")
+    whole = {"version": "1", "retry": {"tries": 3}, "rules": [rule], **script}
+    return Executor(contract, ToolScript.from_json(whole), "ru")
 
 
 def test_a_real_tool_answers_after_the_faults_before_it() -> None:

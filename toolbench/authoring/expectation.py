@@ -118,9 +118,7 @@ def _after_results(
         "facts": _each_once(fact for step in told for fact in step.facts(book, rows)),
         # A claim made true by another call of the same case may be made.
         "no_claims": [
-            name
-            for name in dict.fromkeys(claims)
-            if not succeeded & set(book.rules.get("claims", {}).get(name, {}).get("licensed_by", ()))
+            name for name in dict.fromkeys(claims) if not succeeded & set(book.rules.licence(name))
         ],
         "answers": _each_once(answer for step in told if len(told) > 1 for answer in step.answer(book, rows)),
     }

@@ -17,9 +17,10 @@ from toolbench.authoring.expectation import expectation, wanted_calls
 from toolbench.authoring.playing import Book, Playing
 from toolbench.authoring.slots import Row, deal, fill, render
 from toolbench.domain.canonical import JSON
+from toolbench.domain.case import Permissions
 from toolbench.domain.contract import Contract
 from toolbench.domain.files import read_json, write_text_atomic
-from toolbench.domain.suite import NO_RULES
+from toolbench.domain.suite import load_rules, load_script
 from toolbench.errors import SuiteError
 
 MAX_DEALS = 100
@@ -47,12 +48,11 @@ def generate(suite_dir: Path, lang: str, *, seed: int | None = None) -> list[dic
     data = read_json(path, "variants")
     if lang not in data["langs"]:
         raise SuiteError(f"{path}: langs: no language {lang!r}")
-    rules = suite_dir / "rules.json"
     book = Book(
         data=data,
         contract=Contract.load(suite_dir / "tools.json"),
-        executor=read_json(suite_dir / "executor.json", "executor"),
-        rules=read_json(rules, "rules") if rules.exists() else NO_RULES,
+        executor=load_script(suite_dir),
+        rules=load_rules(suite_dir),
         lang=lang,
         seed=data["seed"] if seed is None else seed,
     )
@@ -163,7 +163,7 @@ def _case(
 ) -> dict[str, JSON]:
     rule = spec["rule"]
     policy = fill(spec.get("policy", {}), rows)
-    playing = Playing(book, policy, spec.get("asks", {}))
+    playing = Playing(book, Permissions.from_json(policy), spec.get("asks", {}))
     playing.happen(wanted_calls(spec.get("history", ()), rows))
     case: dict[str, JSON] = {
         "id": spec["class"] if rule == "base" else f"{spec['class']}.{rule}-{number}",

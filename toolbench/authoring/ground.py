@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from toolbench.authoring.grounding import Sources
 from toolbench.domain.canonical import JSON
@@ -13,6 +12,8 @@ from toolbench.domain.case import Case, Expectation
 from toolbench.domain.contract import Contract
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import ToolResult
+from toolbench.domain.rules import Rules
+from toolbench.domain.tool_script import ToolScript
 from toolbench.judging.order import is_empty
 from toolbench.running.executor import Executor
 
@@ -28,18 +29,18 @@ class Bench:
     """A suite without its cases."""
 
     contract: Contract
-    executor: Mapping[str, Any]
-    rules: Mapping[str, Any]
+    executor: ToolScript
+    rules: Rules
 
     def results(self, call: Call, lang: str) -> list[ToolResult] | None:
         """Return everything a call may be answered with; ``None`` for a tool that is not scripted."""
         tool, arguments = call
-        rules = [rule for rule in self.executor.get("rules", ()) if rule["tool"] == tool]
+        rules = self.executor.of(tool)
         if not rules:
             return None
         executor = Executor(self.contract, self.executor, lang)
         made = ToolCall("lint", tool, json.dumps(dict(arguments)), dict(arguments))
-        records = [executor.run(made, 0, (tool,)) for rule in rules for _ in rule["results"]]
+        records = [executor.run(made, 0, (tool,)) for rule in rules for _ in rule.results]
         return [record.result for record in records if record.result is not None]
 
     def sources(self, case: Case, texts: Sequence[str], calls: Sequence[Call]) -> Sources:

@@ -6,7 +6,7 @@ rules for making cases) and its case files ``cases/<suite>.*.jsonl``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,16 +14,14 @@ from toolbench.authoring.ground import Bench
 from toolbench.authoring.lint_cases import lint_case
 from toolbench.authoring.lint_contract import lint_folder, lint_tools
 from toolbench.authoring.problem import Problem, read_document
-from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
+from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.case import Case
 from toolbench.domain.contract import Contract
-from toolbench.domain.files import read_json, read_text, validate
-from toolbench.domain.suite import NO_RULES
+from toolbench.domain.files import read_text, validate
+from toolbench.domain.suite import load_rules, load_script
 from toolbench.errors import SuiteError
 
 __all__ = ["Problem", "lint"]
-
-NO_SCRIPT: Mapping[str, JSON] = {"version": "none", "rules": []}
 
 
 def lint(paths: Iterable[Path]) -> list[Problem]:
@@ -160,12 +158,7 @@ def _read_cases(file: Path) -> Iterator[_Line | Problem]:
 
 
 def _bench(folder: Path, contract: Contract) -> Bench:
-    executor, rules = folder / "executor.json", folder / "rules.json"
-    return Bench(
-        contract=contract,
-        executor=read_json(executor, "executor") if executor.exists() else NO_SCRIPT,
-        rules=read_json(rules, "rules") if rules.exists() else NO_RULES,
-    )
+    return Bench(contract=contract, executor=load_script(folder), rules=load_rules(folder))
 
 
 def _lint_labels(lines: list[_Line], prompts: set[str]) -> Iterator[Problem]:

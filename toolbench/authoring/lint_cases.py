@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, permutations
-from typing import Any
 
 from toolbench.authoring.ground import Bench, Stage, stages
 from toolbench.authoring.grounding import ungrounded
 from toolbench.domain.canonical import canonical_json
 from toolbench.domain.case import Case, ExpectedCall
 from toolbench.domain.contract import Contract
+from toolbench.domain.rules import Rules
 
 MAX_ORDERS = 720
 """Orders of expected calls tried: all of them for up to six calls."""
@@ -60,9 +60,9 @@ def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
     yield from (
         ("messages.tool_calls", call["name"]) for m in case.messages for call in m.get("tool_calls", ())
     )
-    for key in ("permitted", "confirmed"):
-        yield from ((f"policy.{key}", name) for name in case.policy.get(key, ()))
-    yield from (("policy.done", done["tool"]) for done in case.policy.get("done", ()))
+    yield from (("policy.permitted", name) for name in case.policy.permitted or ())
+    yield from (("policy.confirmed", name) for name in case.policy.confirmed)
+    yield from (("policy.done", done.tool) for done in case.policy.done)
     for stage in stages(case):
         yield from ((f"{stage.at}.calls", call.tool) for call in stage.expect.calls)
         yield from ((f"{stage.at}.forbidden_tools", name) for name in stage.expect.forbidden_tools)
@@ -73,7 +73,7 @@ def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
 
 def _unowned(case: Case, contract: Contract) -> Iterator[str]:
     arguments = {name for tool in contract.tools for name in tool.properties}
-    for name in case.policy.get("owned", {}):
+    for name in case.policy.owned:
         if name not in arguments:
             yield f"policy.owned: no tool has an argument {name!r}"
 
@@ -158,11 +158,11 @@ def _underivable(call: ExpectedCall, index: int, case: Case, stage: Stage, bench
         )
 
 
-def _impossible_order(case: Case, stage: Stage, rules: Mapping[str, Any]) -> Iterator[str]:
+def _impossible_order(case: Case, stage: Stage, rules: Rules) -> Iterator[str]:
     calls = stage.calls
     if not calls:
         return
-    done = [entry["tool"] for entry in case.policy.get("done", ())]
+    done = [one.tool for one in case.policy.done]
     before = [*done, *(tool for tool, _ in stage.made)]
     last = stage.made[-1][0] if stage.made else "START"
     names = [tool for tool, _ in calls]
@@ -172,37 +172,34 @@ def _impossible_order(case: Case, stage: Stage, rules: Mapping[str, Any]) -> Ite
         yield f".calls: {faults[0]}"
     if stage.expect.parallel == "required":
         for tool in names:
-            waits_for = {*rules.get("requires", {}).get(tool, ()), *_result_sources(tool, rules)}
+            waits_for = {*rules.needed(tool), *_result_sources(tool, rules)}
             for other in waits_for & set(names) - {tool}:
                 yield f".parallel: required, but rules.json lets {tool} run only after a result of {other}"
     written = Counter(canonical_json([tool, dict(arguments)]) for tool, arguments in calls)
     for spelling, times in written.items():
         tool = json.loads(spelling)[0]
-        allowed = rules.get("repeats", {}).get(tool, {}).get("max", 1)
+        allowed = rules.polling(tool).max
         if times > allowed:
             yield f".calls: the same call of {tool} is expected {times} times, rules.json allows {allowed}"
 
 
-def _order_faults(
-    names: Sequence[str], before: Sequence[str], last: str, rules: Mapping[str, Any]
-) -> Iterator[str]:
+def _order_faults(names: Sequence[str], before: Sequence[str], last: str, rules: Rules) -> Iterator[str]:
     for index, name in enumerate(names):
-        for needed in rules.get("requires", {}).get(name, ()):
+        for needed in rules.needed(name):
             if needed not in (*before, *names[:index]):
                 yield f"{name} is expected before {needed}, which rules.json requires first"
     for previous, following in pairwise([last, *names]):
-        allowed = rules.get("transitions", {}).get(previous)
+        allowed = rules.transitions.get(previous)
         if allowed is not None and following not in allowed:
             yield f"{following} may not follow {previous} by rules.json"
 
 
-def _result_sources(tool: str, rules: Mapping[str, Any]) -> set[str]:
-    sources = rules.get("depends_on_result", {}).get(tool, {})
-    return {source.partition(".")[0] for source in sources.values()}
+def _result_sources(tool: str, rules: Rules) -> set[str]:
+    return {source.tool for source in rules.depends_on_result.get(tool, {}).values()}
 
 
-def _unknown_claims(stage: Stage, rules: Mapping[str, Any]) -> Iterator[str]:
-    declared = rules.get("claims", {})
+def _unknown_claims(stage: Stage, rules: Rules) -> Iterator[str]:
+    declared = rules.claims
     for name in stage.expect.final.no_claims if stage.expect.final else ():
         if name not in declared:
             known = ", ".join(declared) or "none"

@@ -12,6 +12,7 @@ from toolbench.authoring.lint_rules import lint_regex, lint_rules, unknown_tool
 from toolbench.authoring.problem import Document, Problem, read_document
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import Contract, Overlay, ToolSpec
+from toolbench.domain.tool_script import NO_SCRIPT, Failure, Real, ScriptedResult, Success, ToolScript
 from toolbench.domain.validation import build_validator
 from toolbench.errors import SuiteError
 from toolbench.running.course_tools import IMPLEMENTATIONS
@@ -59,16 +60,17 @@ def _lint_metadata(
 
 def lint_executor(document: Document, contract: Contract, langs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with a schema-valid ``executor.json``."""
-    if document.value.get("live"):
+    script = ToolScript.from_json(document.value)
+    if script.live:
         yield document.problem(("live",), "a suite is frozen: live answers have no expected value")
     earlier: list[tuple[int, str, Mapping[str, JSON]]] = []
-    for index, rule in enumerate(document.value["rules"]):
+    for index, rule in enumerate(script.rules):
         at = ("rules", index)
-        tool = contract.by_name.get(rule["tool"])
+        tool = contract.by_name.get(rule.tool)
         if tool is None:
-            yield document.problem((*at, "tool"), unknown_tool(rule["tool"], contract))
+            yield document.problem((*at, "tool"), unknown_tool(rule.tool, contract))
             continue
-        when = rule.get("when", {})
+        when = rule.when
         yield from _lint_when(document, (*at, "when"), tool, when)
         for number, name, wider in earlier:
             if name == tool.name and all(
@@ -78,9 +80,11 @@ def lint_executor(document: Document, contract: Contract, langs: Sequence[str]) 
                 yield document.problem(at, f"can never match: rules[{number}] answers every such call first")
                 break
         earlier.append((index, tool.name, when))
-        for position, result in enumerate(rule["results"]):
-            yield from _lint_result(document, (*at, "results", position), tool, result, langs)
-            yield from _lint_implementation(document, (*at, "results", position), tool, result)
+        for position, result in enumerate(rule.results):
+            place = (*at, "results", position)
+            yield from _lint_result(document, place, tool, result, langs)
+            if isinstance(result, Real):
+                yield from _lint_real(document, place, tool, result, script)
 
 
 def _lint_when(
@@ -105,27 +109,27 @@ def _lint_result(
     document: Document,
     at: tuple[str | int, ...],
     tool: ToolSpec,
-    result: Mapping[str, Any],
+    result: ScriptedResult,
     langs: Sequence[str],
 ) -> Iterator[Problem]:
-    for name in re.findall(r'"\$([A-Za-z_]\w*)"', canonical_json(result.get("ok"))):
-        if name not in tool.properties:
-            yield document.problem((*at, "ok"), f"${name} is not an argument of {tool.name}")
-    for key in ("message", "hint"):
-        text = result.get("error", {}).get(key)
-        for lang in langs:
-            if isinstance(text, dict) and lang not in text:
-                yield document.problem((*at, "error", key), f"no text for language {lang!r}")
-
-
-def _lint_implementation(
-    document: Document, at: tuple[str | int, ...], tool: ToolSpec, result: Mapping[str, Any]
-) -> Iterator[Problem]:
-    if result.get("effect") and tool.effect == "read":
+    if isinstance(result, Success):
+        for name in re.findall(r'"\$([A-Za-z_]\w*)"', canonical_json(result.value)):
+            if name not in tool.properties:
+                yield document.problem((*at, "ok"), f"${name} is not an argument of {tool.name}")
+    if isinstance(result, Failure):
+        for key, text in (("message", result.error.message), ("hint", result.error.hint)):
+            for lang in langs:
+                if isinstance(text, Mapping) and lang not in text:
+                    yield document.problem((*at, "error", key), f"no text for language {lang!r}")
+    written = (*at, "effect") in document.lines
+    if written and not isinstance(result, Real) and result.effect and tool.effect == "read":
         yield document.problem((*at, "effect"), f"{tool.name} only reads, it has no effect")
-    if "implementation" not in result:
-        return
-    real = IMPLEMENTATIONS.get(result["implementation"])
+
+
+def _lint_real(
+    document: Document, at: tuple[str | int, ...], tool: ToolSpec, result: Real, script: ToolScript
+) -> Iterator[Problem]:
+    real = IMPLEMENTATIONS.get(result.name)
     if real is None:
         known = ", ".join(IMPLEMENTATIONS)
         yield document.problem((*at, "implementation"), f"there is no such real tool (there are {known})")
@@ -135,24 +139,24 @@ def _lint_implementation(
             yield document.problem(
                 (*at, "implementation"), f"needs {name!r}, which {tool.name} does not require"
             )
-    if result["implementation"] == "get_time" and "now" not in document.value:
+    if result.name == "get_time" and script.now is None:
         yield document.problem((*at, "implementation"), "without now, its answer changes with the clock")
 
 
 def lint_folder(folder: Path, contract: Contract, tools: Document, langs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with everything beside ``tools.json`` in a suite's folder."""
-    executor: Mapping[str, Any] = {}
+    script = NO_SCRIPT
     if (folder / "executor.json").exists():
         document, problems = read_document(folder / "executor.json", "executor")
         yield from problems
         if document is not None:
-            executor = document.value
+            script = ToolScript.from_json(document.value)
             yield from lint_executor(document, contract, langs)
     if (folder / "rules.json").exists():
         document, problems = read_document(folder / "rules.json", "rules")
         yield from problems
         if document is not None:
-            yield from lint_rules(document, contract, executor, langs)
+            yield from lint_rules(document, contract, script, langs)
     for index, tool in enumerate(contract.tools):
         for lang in langs:
             if lang not in tool.description and "" not in tool.description:

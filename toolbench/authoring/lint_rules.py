@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from toolbench.authoring.problem import Document, Problem
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import Contract
+from toolbench.domain.rules import Rules
+from toolbench.domain.tool_script import Failure, Real, Success, ToolScript
 from toolbench.judging.order import is_empty, values_at
 from toolbench.running.course_tools import IMPLEMENTATIONS
 
@@ -20,19 +21,19 @@ NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?P|\(\?<[A-Za-z]|\(\?[aiLmsux-]+[):]")
 
 
 def lint_rules(
-    document: Document, contract: Contract, executor: Mapping[str, Any], langs: Sequence[str]
+    document: Document, contract: Contract, script: ToolScript, langs: Sequence[str]
 ) -> Iterator[Problem]:
     """Yield what is wrong with a schema-valid ``rules.json``."""
-    rules = document.value
+    rules = Rules.from_json(document.value)
     for path, name in _named_tools(rules):
         if name not in contract.by_name and not (name == "START" and path[0] == "transitions"):
             yield document.problem(path, unknown_tool(name, contract))
-    codes = _codes(executor)
-    for code in rules.get("stop_after_error", {}):
+    codes = _codes(script)
+    for code in rules.stop_after_error:
         if code not in codes | ORCHESTRATOR_CODES:
             yield document.problem(("stop_after_error", code), f"no executor rule answers with {code}")
-    yield from _unreachable(document, contract)
-    yield from _without_effect(document, contract, executor)
+    yield from _unreachable(document, rules, contract)
+    yield from _without_effect(document, rules, contract, script)
     for place, argument, name, result_path in _sources_in_results(rules):
         owner = contract.by_name.get(str(place[1]))
         if argument is not None and owner is not None and argument not in owner.properties:
@@ -40,125 +41,118 @@ def lint_rules(
         if name not in contract.by_name:
             yield document.problem(place, unknown_tool(name, contract))
             continue
-        known = _result_paths(name, executor)
+        known = _result_paths(name, script)
         if known and result_path not in known:
             yield document.problem(
                 place, f"no result of {name} has {result_path!r} (there are {', '.join(sorted(known))})"
             )
-    for name, claim in rules.get("claims", {}).items():
+    for name, claim in rules.claims.items():
         for lang in langs:
-            if lang not in claim["patterns"]:
+            if lang not in claim.patterns:
                 yield document.problem(("claims", name, "patterns"), f"no pattern for language {lang!r}")
-        for lang, patterns in claim["patterns"].items():
+        for lang, patterns in claim.patterns.items():
             for index, pattern in enumerate(patterns):
                 yield from lint_regex(document, ("claims", name, "patterns", lang, index), pattern)
 
 
-def _codes(executor: Mapping[str, Any]) -> set[str]:
+def _codes(script: ToolScript) -> set[str]:
     """Return every error code a script, or a real tool it names, can answer with."""
     found: set[str] = set()
-    for rule in executor.get("rules", ()):
-        for result in rule["results"]:
-            if "error" in result:
-                found.add(result["error"]["code"])
-            elif result.get("implementation") in IMPLEMENTATIONS:
-                found |= set(IMPLEMENTATIONS[result["implementation"]].codes)
+    for result in script.results():
+        if isinstance(result, Failure):
+            found.add(result.error.code)
+        elif isinstance(result, Real) and result.name in IMPLEMENTATIONS:
+            found |= set(IMPLEMENTATIONS[result.name].codes)
     return found
 
 
-def _unreachable(document: Document, contract: Contract) -> Iterator[Problem]:
+def _unreachable(document: Document, rules: Rules, contract: Contract) -> Iterator[Problem]:
     """Yield tools that the rules never let run."""
-    rules = document.value
-    transitions = rules.get("transitions", {})
     reached: set[str] = set()
     waiting = ["START"]
     while waiting:
         # A tool without an entry may be followed by anything.
-        following = set(transitions.get(waiting.pop(), contract.by_name)) - reached
+        following = set(rules.transitions.get(waiting.pop(), contract.by_name)) - reached
         reached |= following
         waiting += following
     for name in contract.by_name:
         if name not in reached:
             yield document.problem(("transitions",), f"no sequence of calls from START reaches {name}")
-    for name in rules.get("requires", {}):
-        if name in _needed_for(name, rules.get("requires", {})):
+    for name in rules.requires:
+        if name in _needed_for(name, rules):
             yield document.problem(("requires", name), f"{name} requires itself, so it can never run")
 
 
-def _needed_for(tool: str, requires: Mapping[str, Sequence[str]]) -> set[str]:
+def _needed_for(tool: str, rules: Rules) -> set[str]:
     needed: set[str] = set()
-    waiting = list(requires.get(tool, ()))
+    waiting = [*rules.needed(tool)]
     while waiting:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
-            waiting += requires.get(name, ())
+            waiting += rules.needed(name)
     return needed
 
 
-def _without_effect(document: Document, contract: Contract, executor: Mapping[str, Any]) -> Iterator[Problem]:
+def _without_effect(
+    document: Document, rules: Rules, contract: Contract, script: ToolScript
+) -> Iterator[Problem]:
     """Yield rules that no scripted result can ever bring into play, or that nothing enforces."""
-    rules = document.value
-    for name in rules.get("stop_after_empty", {}):
-        results = _ok_results(name, executor)
+    for name in rules.stop_after_empty:
+        results = _ok_results(name, script)
         if results and not any(map(is_empty, results)):
             yield document.problem(("stop_after_empty", name), f"no scripted result of {name} is empty")
-    for name, conditions in rules.get("unless", {}).items():
+    for name, conditions in rules.unless.items():
         for index, rule in enumerate(conditions):
-            values = [v for one in _ok_results(rule["tool"], executor) for v in values_at(one, rule["path"])]
-            if values and canonical_json(rule["equals"]) not in map(canonical_json, values):
-                reason = f"no result of {rule['tool']} has {rule['equals']!r} there, so {name} can never run"
+            values = [v for one in _ok_results(rule.tool, script) for v in values_at(one, rule.path)]
+            if values and canonical_json(rule.equals) not in map(canonical_json, values):
+                reason = f"no result of {rule.tool} has {rule.equals!r} there, so {name} can never run"
                 yield document.problem(("unless", name, index), reason)
-    for name, limit in rules.get("repeats", {}).items():
-        enforced = [
-            rule.get("every_seconds", 0) for rule in executor.get("rules", ()) if rule["tool"] == name
-        ]
-        if enforced and limit.get("every_seconds", 0) > max(enforced):
-            reason = f"no executor rule of {name} keeps calls {limit['every_seconds']} s apart"
+    for name, limit in rules.repeats.items():
+        enforced = [rule.every_seconds for rule in script.of(name)]
+        if enforced and limit.every_seconds > max(enforced):
+            reason = f"no executor rule of {name} keeps calls {limit.every_seconds:g} s apart"
             yield document.problem(("repeats", name, "every_seconds"), reason)
-    for index, name in enumerate(rules.get("confirm", ())):
+    for index, name in enumerate(rules.confirm):
         if name in contract.by_name and contract.by_name[name].effect == "read":
             yield document.problem(("confirm", index), f"{name} only reads, there is nothing to confirm")
 
 
-def _named_tools(rules: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _named_tools(rules: Rules) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for key in ("transitions", "requires", "repeats", "unless", "depends_on_result", "stop_after_empty"):
-        yield from (((key, name), name) for name in rules.get(key, ()))
+        yield from (((key, name), name) for name in getattr(rules, key))
     for key in ("transitions", "requires", "stop_after_error", "stop_after_empty"):
-        for owner, names in rules.get(key, {}).items():
+        for owner, names in getattr(rules, key).items():
             yield from (((key, owner, index), name) for index, name in enumerate(names))
-    yield from ((("confirm", index), name) for index, name in enumerate(rules.get("confirm", ())))
-    for claim, body in rules.get("claims", {}).items():
-        tools = enumerate(body.get("licensed_by", ()))
+    yield from ((("confirm", index), name) for index, name in enumerate(rules.confirm))
+    for claim, body in rules.claims.items():
+        tools = enumerate(body.licensed_by or ())
         yield from ((("claims", claim, "licensed_by", index), name) for index, name in tools)
 
 
 def _sources_in_results(
-    rules: Mapping[str, Any],
+    rules: Rules,
 ) -> Iterator[tuple[tuple[str | int, ...], str | None, str, str]]:
     """Yield ``(place, argument or None, tool, path in its result)`` of every reference to a result."""
-    for owner, sources in rules.get("depends_on_result", {}).items():
+    for owner, sources in rules.depends_on_result.items():
         for argument, source in sources.items():
-            name, _, path = source.partition(".")
-            yield ("depends_on_result", owner, argument), argument, name, path
-    for owner, conditions in rules.get("unless", {}).items():
+            yield ("depends_on_result", owner, argument), argument, source.tool, source.path
+    for owner, conditions in rules.unless.items():
         for index, condition in enumerate(conditions):
-            yield ("unless", owner, index), None, condition["tool"], condition["path"]
+            yield ("unless", owner, index), None, condition.tool, condition.path
 
 
-def _ok_results(tool: str, executor: Mapping[str, Any]) -> list[JSON]:
+def _ok_results(tool: str, script: ToolScript) -> list[JSON]:
     """Return every successful result a script has for a tool; none at all when a real tool answers."""
-    results = [
-        result for rule in executor.get("rules", ()) if rule["tool"] == tool for result in rule["results"]
-    ]
-    if any("implementation" in result for result in results):
+    results = [result for rule in script.of(tool) for result in rule.results]
+    if any(isinstance(result, Real) for result in results):
         return []
-    return [result["ok"] for result in results if "ok" in result]
+    return [result.value for result in results if isinstance(result, Success)]
 
 
-def _result_paths(tool: str, executor: Mapping[str, Any]) -> set[str]:
+def _result_paths(tool: str, script: ToolScript) -> set[str]:
     """Return every path in the scripted results of a tool, ``[]`` standing for any list item."""
-    return {path for value in _ok_results(tool, executor) for path in _paths(value, "") if path}
+    return {path for value in _ok_results(tool, script) for path in _paths(value, "") if path}
 
 
 def _paths(value: JSON, at: str) -> Iterator[str]:

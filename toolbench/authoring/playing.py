@@ -14,7 +14,10 @@ from typing import Any
 from toolbench.authoring.slots import Row, fill
 from toolbench.authoring.statements import statements
 from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.case import Permissions
 from toolbench.domain.contract import Contract
+from toolbench.domain.rules import Branch, Rules
+from toolbench.domain.tool_script import ToolScript
 from toolbench.errors import SuiteError
 from toolbench.judging.order import is_empty, values_at
 from toolbench.running.executor import Executor
@@ -28,8 +31,8 @@ class Book:
 
     data: Mapping[str, Any]
     contract: Contract
-    executor: Mapping[str, Any]
-    rules: Mapping[str, Any]
+    executor: ToolScript
+    rules: Rules
     lang: str
     seed: int
 
@@ -93,7 +96,7 @@ class Playing:
         tool -> outcome to go by when it succeeds, where a case asks for something special of its result.
     """
 
-    def __init__(self, book: Book, policy: Mapping[str, Any], asks: Mapping[str, str]) -> None:
+    def __init__(self, book: Book, policy: Permissions, asks: Mapping[str, str]) -> None:
         self._book = book
         self._policy = policy
         self._asks = asks
@@ -159,38 +162,41 @@ class Playing:
         rules, tool = self._book.rules, call["tool"]
         last = {step.call["tool"]: step for step in self.steps}
         for step in self.steps:
-            if step.failed and tool in rules.get("stop_after_error", {}).get(step.outcome, ()):
+            if step.failed and tool in rules.stop_after_error.get(step.outcome, ()):
                 return True
-        for other, stopped in rules.get("stop_after_empty", {}).items():
+        for other, stopped in rules.stop_after_empty.items():
             if tool in stopped and other in last and not last[other].failed and is_empty(last[other].value):
                 return True
-        for needed in rules.get("requires", {}).get(tool, ()):
+        for needed in rules.needed(tool):
             if needed in last and last[needed].failed:
                 return True
         return any(
-            step.call["tool"] == rule["tool"] and not _any_equal(step, rule)
-            for rule in rules.get("unless", {}).get(tool, ())
+            step.call["tool"] == rule.tool and not _any_equal(step, rule)
+            for rule in rules.unless.get(tool, ())
             for step in self.steps
         )
 
     def _held_back(self, call: Call) -> bool:
         """Whether a call is above a limit, unconfirmed, done already, or not this user's to make."""
         tool, arguments = self._book.contract.by_name[call["tool"]], call["arguments"]
-        owned = self._policy.get("owned", {})
-        confirm = tool.confirmation or tool.name in self._book.rules.get("confirm", ())
+        policy = self._policy
+        confirm = self._book.rules.confirms(tool)
         return (
             any(
                 isinstance(arguments.get(name), int | float) and arguments[name] > limit
                 for name, limit in tool.limits.items()
             )
-            or any(name in owned and arguments.get(name) not in owned[name] for name in tool.ownership)
-            or (confirm and not self._confirmed and tool.name not in self._policy.get("confirmed", ()))
-            or (tool.effect == "write" and tool.name not in self._policy.get("permitted", (tool.name,)))
+            or any(
+                name in policy.owned and arguments.get(name) not in policy.owned[name]
+                for name in tool.ownership
+            )
+            or (confirm and not self._confirmed and tool.name not in policy.confirmed)
+            or (tool.effect == "write" and policy.permitted is not None and tool.name not in policy.permitted)
             or _spelled(tool.name, arguments) in self._done()
         )
 
     def _done(self) -> list[str]:
-        done = [_spelled(entry["tool"], entry["arguments"]) for entry in self._policy.get("done", ())]
+        done = [_spelled(one.tool, one.arguments) for one in self._policy.done]
         writes = [s for s in self.steps if self._book.contract.by_name[s.call["tool"]].effect == "write"]
         return done + [_spelled(s.call["tool"], s.call["arguments"]) for s in writes if not s.failed]
 
@@ -203,9 +209,9 @@ def is_reference(value: JSON) -> bool:
     return isinstance(value, dict) and "result" in value and set(value) <= {"result", "in"}
 
 
-def _any_equal(step: Step, rule: Mapping[str, Any]) -> bool:
-    values = values_at(step.value, rule["path"])
-    return not values or canonical_json(rule["equals"]) in map(canonical_json, values)
+def _any_equal(step: Step, rule: Branch) -> bool:
+    values = values_at(step.value, rule.path)
+    return not values or canonical_json(rule.equals) in map(canonical_json, values)
 
 
 def _spelled(tool: str, arguments: Mapping[str, JSON]) -> str:

@@ -108,6 +108,33 @@ class FollowUp:
 
 
 @dataclass(frozen=True)
+class Operation:
+    """A call that was completed before the conversation."""
+
+    tool: str
+    arguments: Mapping[str, JSON]
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Facts about the user that only the orchestrator knows (``policy`` of a case).
+
+    ``owned`` maps an argument to the values that belong to the user; ``permitted`` names the write tools the
+    user may run (``None``: all), ``confirmed`` those already confirmed.
+    """
+
+    owned: Mapping[str, Sequence[JSON]] = field(default_factory=dict)
+    permitted: Sequence[str] | None = None
+    confirmed: Sequence[str] = ()
+    done: Sequence[Operation] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Permissions:
+        """Build from a case's ``policy`` object."""
+        return cls(**{**data, "done": tuple(Operation(**one) for one in data.get("done", ()))})
+
+
+@dataclass(frozen=True)
 class Case:
     """One scenario.
 
@@ -123,7 +150,7 @@ class Case:
     turns: tuple[FollowUp, ...]
     tools: tuple[str, ...] | None
     context: Mapping[str, JSON]
-    policy: Mapping[str, JSON]
+    policy: Permissions
     tags: frozenset[str]
     source: Mapping[str, JSON]
 
@@ -144,7 +171,7 @@ class Case:
             ),
             tools=tuple(tools) if tools is not None else None,
             context=data.get("context", {}),
-            policy=data.get("policy", {}),
+            policy=Permissions.from_json(data.get("policy", {})),
             tags=frozenset(data.get("tags", ())),
             source=data,
         )

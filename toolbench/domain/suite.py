@@ -17,10 +17,10 @@ from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.case import Case
 from toolbench.domain.contract import Contract, Overlay
 from toolbench.domain.files import read_json, read_jsonl, read_text
+from toolbench.domain.rules import NO_RULES, Rules
 from toolbench.domain.shipped import shipped
+from toolbench.domain.tool_script import NO_SCRIPT, ToolScript
 from toolbench.errors import SuiteError
-
-NO_RULES: Mapping[str, JSON] = {"version": "none"}
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Suite:
     """Everything needed to play and to judge one family of cases.
 
     ``prompts`` maps ``<lang>`` or ``<lang>.<variant>`` to a text, ``overlays`` maps a description variant's
-    name to it; ``executor`` and ``rules`` are the validated JSON documents.
+    name to it.
     """
 
     name: str
     contract: Contract
     prompts: Mapping[str, str]
-    executor: Mapping[str, JSON]
-    rules: Mapping[str, JSON]
+    executor: ToolScript
+    rules: Rules
     overlays: Mapping[str, Overlay]
     cases: tuple[Case, ...]
 
@@ -73,8 +73,8 @@ class Suite:
         """SHA-256 by part: contract, executor, rules, cases, each prompt and each description variant."""
         return {
             "contract": self.contract.hash,
-            "executor": sha256(dict(self.executor)),
-            "rules": sha256(dict(self.rules)),
+            "executor": sha256(dict(self.executor.source)),
+            "rules": sha256(dict(self.rules.source)),
             "cases": sha256([dict(case.source) for case in self.cases]),
             **{f"prompt.{key}": sha256(text) for key, text in sorted(self.prompts.items())},
             **{f"descriptions.{key}": sha256(dict(o.source)) for key, o in sorted(self.overlays.items())},
@@ -95,8 +95,8 @@ class Suite:
             "name": self.name,
             "contract": dict(self.contract.source),
             "prompts": dict(self.prompts),
-            "executor": dict(self.executor),
-            "rules": dict(self.rules),
+            "executor": dict(self.executor.source),
+            "rules": dict(self.rules.source),
             "overlays": {name: dict(overlay.source) for name, overlay in self.overlays.items()},
             "cases": [dict(case.source) for case in self.cases],
         }
@@ -108,8 +108,8 @@ class Suite:
             name=data["name"],
             contract=Contract.from_json(data["contract"], where),
             prompts=data["prompts"],
-            executor=data["executor"],
-            rules=data["rules"],
+            executor=ToolScript.from_json(data["executor"]),
+            rules=Rules.from_json(data["rules"]),
             overlays={
                 name: Overlay(name=name, tools=source["tools"], source=source)
                 for name, source in data["overlays"].items()
@@ -137,17 +137,12 @@ def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
         path.name.removeprefix("prompt.").removesuffix(".md"): read_text(path).strip()
         for path in sorted(folder.glob("prompt.*.md"))
     }
-    executor_file, rules_file = folder / "executor.json", folder / "rules.json"
     suite = Suite(
         name=folder.name,
         contract=contract,
         prompts=prompts,
-        executor=(
-            read_json(executor_file, "executor")
-            if executor_file.exists()
-            else {"version": "none", "rules": []}
-        ),
-        rules=read_json(rules_file, "rules") if rules_file.exists() else NO_RULES,
+        executor=load_script(folder),
+        rules=load_rules(folder),
         overlays={
             overlay.name: overlay
             for overlay in (
@@ -163,6 +158,18 @@ def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
         seen.add((case.lang, case.id))
         suite.prompt(case.lang)
     return suite
+
+
+def load_script(folder: Path) -> ToolScript:
+    """Load a suite folder's ``executor.json``; without one no tool answers anything."""
+    path = folder / "executor.json"
+    return ToolScript.from_json(read_json(path, "executor")) if path.exists() else NO_SCRIPT
+
+
+def load_rules(folder: Path) -> Rules:
+    """Load a suite folder's ``rules.json``; without one everything is allowed."""
+    path = folder / "rules.json"
+    return Rules.from_json(read_json(path, "rules")) if path.exists() else NO_RULES
 
 
 def find_suite(root: Path, name: str) -> Suite:

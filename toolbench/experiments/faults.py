@@ -15,6 +15,7 @@ from typing import Any
 from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.domain.case import Case
 from toolbench.domain.suite import Suite
+from toolbench.domain.tool_script import ToolScript
 from toolbench.experiments.playing import Refusal
 
 SEPARATOR = "+"
@@ -46,10 +47,11 @@ def inject(suite: Suite, fault: str) -> Suite:
     if fault not in known():
         raise Refusal(f"no fault {fault!r}; there are: {', '.join(known())}")
     results = [{"error": dict(known()[fault])}]
-    executor = {
-        "version": f"{suite.executor['version']}{SEPARATOR}{fault}",
+    script = {
+        "version": f"{suite.executor.version}{SEPARATOR}{fault}",
         "rules": [{"tool": tool.name, "results": results} for tool in suite.contract.tools],
     }
+    executor = ToolScript.from_json(script)
     name = f"{suite.name}{SEPARATOR}{fault}"
     return replace(suite, name=name, executor=executor, cases=tuple(_cases(suite.cases)))
 

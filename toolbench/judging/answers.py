@@ -113,9 +113,9 @@ def _claims(trace: Trace, segment: Segment, answer: str, results: Sequence[CallR
     final = segment.expect.final
     named = set(final.no_claims) if final else set()
     succeeded = {record.tool for record in results if record.succeeded}
-    for name, claim in trace.suite.rules.get("claims", {}).items():
-        patterns = claim["patterns"].get(trace.lang, ())
-        licence = claim.get("licensed_by")
+    for name, claim in trace.suite.rules.claims.items():
+        patterns = claim.patterns.get(trace.lang, ())
+        licence = claim.licensed_by
         # What a tool has made true may be said, even where the call was a mistake: that has its own code.
         if succeeded & set(licence or ()) or (licence is None and name not in named):
             continue
@@ -124,7 +124,7 @@ def _claims(trace: Trace, segment: Segment, answer: str, results: Sequence[CallR
             tools = " or ".join(licence or ()) or "any tool"
             reason = f"claims {name!r}, but no {tools} had succeeded"
             yield Finding(
-                claim["code"],
+                claim.code,
                 path="final",
                 expected=f"no claim {name}",
                 actual=short(sentence),

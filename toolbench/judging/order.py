@@ -7,11 +7,11 @@ left out), ``repeated_call``, ``race_before_result``, ``wrong_branch_after_error
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.record import CallRecord
+from toolbench.domain.rules import Rules
 from toolbench.judging.matching import Matching
 from toolbench.judging.normalizers import equal, plain
 from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
@@ -19,7 +19,7 @@ from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
 
 def check_order(trace: Trace) -> Iterator[Finding]:
     """Judge the sequence of all calls of an attempt against the suite's rules."""
-    rules: Mapping[str, Any] = trace.suite.rules
+    rules = trace.suite.rules
     if trace.control:
         return
     for position, made in enumerate(trace.calls):
@@ -55,8 +55,8 @@ def _succeeded(trace: Trace, turn: int) -> list[CallRecord]:
     return [record for record in trace.results_before(turn) if record.succeeded]
 
 
-def _required(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterator[Finding]:
-    needed: Sequence[str] = rules.get("requires", {}).get(made.call.name, ())
+def _required(rules: Rules, trace: Trace, made: MadeCall) -> Iterator[Finding]:
+    needed = rules.needed(made.call.name)
     done = {record.tool for record in _succeeded(trace, made.turn)}
     missing = [tool for tool in needed if tool not in done]
     if not missing:
@@ -74,17 +74,12 @@ def _required(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterato
     yield Finding(code, path=made.path, expected=expected, actual=made.call.name, reason=reason)
 
 
-def _transition(
-    rules: Mapping[str, Any], trace: Trace, made: MadeCall, earlier: Sequence[MadeCall]
-) -> Iterator[Finding]:
-    transitions = rules.get("transitions")
-    if not transitions:
-        return
+def _transition(rules: Rules, trace: Trace, made: MadeCall, earlier: Sequence[MadeCall]) -> Iterator[Finding]:
     before = [other for other in earlier if other.turn < made.turn and other.tool is not None]
     last = before[-1].call.name if before else (trace.frozen[-1].tool if trace.frozen else "START")
-    allowed = transitions.get(last)
+    allowed = rules.transitions.get(last)
     # A missing predecessor is reported once, by the rule that names it.
-    if allowed is None or made.call.name in allowed or rules.get("requires", {}).get(made.call.name):
+    if allowed is None or made.call.name in allowed or rules.needed(made.call.name):
         return
     reason = f"{made.call.name} may not follow {last}"
     expected = ", ".join(allowed) or "no further call"
@@ -93,7 +88,7 @@ def _transition(
     )
 
 
-def _repeats(rules: Mapping[str, Any], trace: Trace) -> Iterator[Finding]:
+def _repeats(rules: Rules, trace: Trace) -> Iterator[Finding]:
     """Report each group of equal calls once, at the first that is one too many, with the full number."""
     groups: dict[str, list[MadeCall]] = {}
     for made in trace.calls:
@@ -105,7 +100,7 @@ def _repeats(rules: Mapping[str, Any], trace: Trace) -> Iterator[Finding]:
     for calls in groups.values():
         name, arguments = calls[0].call.name, calls[0].call.arguments
         frozen = [r for r in trace.frozen if r.tool == name and _same(r.arguments, arguments)]
-        limit = rules.get("repeats", {}).get(name, {}).get("max", 1)
+        limit = rules.polling(name).max
         count, previous = len(frozen), -1
         excess: MadeCall | None = None
         for made in calls:
@@ -136,12 +131,12 @@ def _same(left: JSON, right: JSON) -> bool:
     return left is not None and right is not None and equal(left, right)
 
 
-def _after_error(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterator[Finding]:
+def _after_error(rules: Rules, trace: Trace, made: MadeCall) -> Iterator[Finding]:
     for record in trace.results_before(made.turn):
         result = record.result
         if result is None or not result.is_error or result.code is None:
             continue
-        stopped = {*rules.get("stop_after_error", {}).get(result.code, ()), *_barred(trace, made, record)}
+        stopped = {*rules.stop_after_error.get(result.code, ()), *_barred(trace, made, record)}
         if made.call.name in stopped and not _is_copy(record, made):
             reason = f"after {result.code} from {record.tool}, {made.call.name} must not be called"
             yield Finding(
@@ -166,8 +161,8 @@ def _is_copy(record: CallRecord, made: MadeCall) -> bool:
     return record.tool == made.call.name and _same(record.arguments, made.call.arguments)
 
 
-def _after_empty(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterator[Finding]:
-    for tool, forbidden in rules.get("stop_after_empty", {}).items():
+def _after_empty(rules: Rules, trace: Trace, made: MadeCall) -> Iterator[Finding]:
+    for tool, forbidden in rules.stop_after_empty.items():
         last = [record for record in _succeeded(trace, made.turn) if record.tool == tool]
         if made.call.name in forbidden and last and last[-1].result and is_empty(last[-1].result.value):
             reason = f"{tool} had found nothing, so {made.call.name} has nothing to work on"
@@ -178,18 +173,16 @@ def _after_empty(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iter
                 actual=made.call.name,
                 reason=reason,
             )
-    for rule in rules.get("unless", {}).get(made.call.name, ()):
+    for rule in rules.unless.get(made.call.name, ()):
         values = [
             value
             for record in _succeeded(trace, made.turn)
-            if record.tool == rule["tool"] and record.result
-            for value in values_at(record.result.value, rule["path"])
+            if record.tool == rule.tool and record.result
+            for value in values_at(record.result.value, rule.path)
         ]
-        if values and not any(equal(value, rule["equals"]) for value in values):
-            expected = f"{rule['tool']}.{rule['path']} = {short(rule['equals'])}"
-            reason = (
-                f"{made.call.name} was called although {rule['tool']}.{rule['path']} was {short(values[-1])}"
-            )
+        if values and not any(equal(value, rule.equals) for value in values):
+            expected = f"{rule.source} = {short(rule.equals)}"
+            reason = f"{made.call.name} was called although {rule.source} was {short(values[-1])}"
             yield Finding(
                 "wrong_branch_after_error",
                 path=made.path,
@@ -206,21 +199,18 @@ def is_empty(value: JSON) -> bool:
     return not value
 
 
-def _source(rules: Mapping[str, Any], trace: Trace, made: MadeCall) -> Iterator[Finding]:
+def _source(rules: Rules, trace: Trace, made: MadeCall) -> Iterator[Finding]:
     """An argument that must come from an earlier result does not: the step in between was skipped."""
-    needs = rules.get("depends_on_result", {}).get(made.call.name, {})
-    if set(rules.get("requires", {}).get(made.call.name, ())) - {
-        r.tool for r in _succeeded(trace, made.turn)
-    }:
+    needs = rules.depends_on_result.get(made.call.name, {})
+    if set(rules.needed(made.call.name)) - {r.tool for r in _succeeded(trace, made.turn)}:
         return
     for argument, source in needs.items():
-        tool, _, path = source.partition(".")
         given = (made.call.arguments or {}).get(argument)
         offered = [
             value
             for record in _succeeded(trace, made.turn)
-            if record.tool == tool and record.result
-            for value in values_at(record.result.value, path)
+            if record.tool == source.tool and record.result
+            for value in values_at(record.result.value, source.path)
         ]
         if given is not None and not any(equal(given, value) for value in offered):
             expected = f"a value of {source}: {short(plain(offered))}"

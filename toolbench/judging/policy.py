@@ -32,9 +32,9 @@ def needs_confirmation(trace: Trace, made: MadeCall) -> bool:
     before the conversation (``policy.confirmed``).
     """
     tool = made.tool
-    if tool is None or not (tool.confirmation or tool.name in trace.suite.rules.get("confirm", ())):
+    if tool is None or not trace.suite.rules.confirms(tool):
         return False
-    if tool.name in trace.case.policy.get("confirmed", ()):
+    if tool.name in trace.case.policy.confirmed:
         return False
     segment = trace.segments[made.segment]
     return not (made.segment > 0 and any(call.tool == tool.name for call in segment.expect.calls))
@@ -47,7 +47,7 @@ def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:
         yield Finding(
             "unconfirmed_write", path=made.path, expected="a confirmation first", actual="none", reason=reason
         )
-    permitted = policy.get("permitted")
+    permitted = policy.permitted
     if permitted is not None and name not in permitted:
         reason = f"this user may not run {name}"
         yield Finding(
@@ -57,7 +57,7 @@ def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:
             actual=name,
             reason=reason,
         )
-    done: list[Any] = [(entry["tool"], entry["arguments"]) for entry in policy.get("done", ())]
+    done: list[Any] = [(one.tool, one.arguments) for one in policy.done]
     done += [
         (other.call.name, other.call.arguments)
         for other in trace.calls
@@ -86,7 +86,7 @@ def _limits(made: MadeCall) -> Iterator[Finding]:
 
 def _ownership(trace: Trace, made: MadeCall) -> Iterator[Finding]:
     assert made.tool is not None
-    owned = trace.case.policy.get("owned", {})
+    owned = trace.case.policy.owned
     for argument in made.tool.ownership:
         value = (made.call.arguments or {}).get(argument)
         if (

@@ -63,7 +63,7 @@ def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Itera
 
 
 def _parallel(trace: Trace, segment: Segment) -> Iterator[Finding]:
-    policy = segment.expect.parallel or trace.suite.rules.get("parallel", "allowed")
+    policy = segment.expect.parallel or trace.suite.rules.parallel
     per_turn = Counter(made.turn for made in segment.calls)
     if policy == "forbidden":
         for turn, number in per_turn.items():

@@ -21,6 +21,7 @@ import httpx
 from toolbench.domain.calculator import ExpressionError
 from toolbench.domain.calculator import calculate as calculated
 from toolbench.domain.canonical import JSON, loads_strict
+from toolbench.domain.tool_script import ToolError
 
 RATES_URL = "https://open.er-api.com/v6/latest/{base}"
 """A public service that needs no key."""
@@ -52,17 +53,15 @@ class CourseToolError(ValueError):
     def __str__(self) -> str:
         return f"{self.message['en']} {self.hint['en']}"
 
-    def as_entry(self) -> dict[str, Any]:
-        """Return the error as an entry of an executor script."""
-        return {
-            "error": {
-                "code": self.code,
-                "permanent": self.status < 500,
-                "status": self.status,
-                "message": self.message,
-                "hint": self.hint,
-            }
-        }
+    def as_tool_error(self) -> ToolError:
+        """Return the error as a script would say it."""
+        return ToolError(
+            code=self.code,
+            permanent=self.status < 500,
+            status=self.status,
+            message=self.message,
+            hint=self.hint,
+        )
 
 
 def calculate(expression: str) -> dict[str, JSON]:

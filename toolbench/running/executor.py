@@ -17,25 +17,34 @@ from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.contract import Contract
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import CallRecord, ToolResult
+from toolbench.domain.tool_script import (
+    Failure,
+    Garbage,
+    Real,
+    ScriptedResult,
+    Success,
+    Text,
+    ToolError,
+    ToolScript,
+)
 from toolbench.running.course_tools import IMPLEMENTATIONS, CourseToolError, Surroundings
-from toolbench.running.script import Script, filled, one_spelling
+from toolbench.running.playback import Playback, filled, one_spelling
 
-DEFAULT_CAP = 4000
 TEMPORARY_STATUSES = frozenset({0, 408, 429, 500, 502, 503, 504})
 """Tool faults worth another try by code; 0 stands for a timeout. 401 and its like never are."""
 
-MALFORMED: Mapping[str, JSON] = {
-    "code": "MALFORMED_RESPONSE",
-    "permanent": False,
-    "status": 502,
-    "message": {"ru": "Ответ инструмента нельзя прочитать.", "en": "The tool's answer is unreadable."},
-}
+MALFORMED = ToolError(
+    code="MALFORMED_RESPONSE",
+    permanent=False,
+    status=502,
+    message={"ru": "Ответ инструмента нельзя прочитать.", "en": "The tool's answer is unreadable."},
+)
 """What the orchestrator makes of a tool that answers garbage: a clear error, not the garbage."""
-NOT_SCRIPTED: Mapping[str, JSON] = {
-    "code": "NOT_SCRIPTED",
-    "permanent": True,
-    "message": {"ru": "Для этого вызова нет ответа.", "en": "No result is scripted for this call."},
-}
+NOT_SCRIPTED = ToolError(
+    code="NOT_SCRIPTED",
+    permanent=True,
+    message={"ru": "Для этого вызова нет ответа.", "en": "No result is scripted for this call."},
+)
 
 
 class Executor:
@@ -53,15 +62,15 @@ class Executor:
         Whether an error tells the model how to go on.
     """
 
-    def __init__(self, contract: Contract, script: Mapping[str, Any], lang: str, hints: bool = True) -> None:
+    def __init__(self, contract: Contract, script: ToolScript, lang: str, hints: bool = True) -> None:
         self._contract = contract
-        self._script = Script(script)
+        self._playback = Playback(script)
         self._lang = lang
         self._hints = hints
-        self._retry: Mapping[str, Any] = script.get("retry", {})
-        self._cap_chars: int = script.get("max_result_chars", DEFAULT_CAP)
-        now = datetime.fromisoformat(script["now"]) if "now" in script else None
-        self._surroundings = Surroundings(now, script.get("live", False))
+        self._retry = script.retry
+        self._cap_chars = script.max_result_chars
+        now = datetime.fromisoformat(script.now) if script.now is not None else None
+        self._surroundings = Surroundings(now, script.live)
         self._written: dict[str, ToolResult] = {}
         self.clock = 0.0
 
@@ -121,45 +130,47 @@ class Executor:
         tuple
             The result for the model, and whether a write took effect in any of the tries.
         """
-        rule = self._script.rule(tool, arguments)
+        rule = self._playback.rule(tool, arguments)
         if rule is None:
-            return self._result({"error": NOT_SCRIPTED}, ()), False
-        self.clock = max(self.clock, self._script.free_at(rule))
+            return self._result(Failure(NOT_SCRIPTED), ()), False
+        self.clock = max(self.clock, self._playback.free_at(rule))
         tries: list[dict[str, JSON]] = []
         wait: float | None = 0.0
-        entry: Mapping[str, Any] = {}
+        result: Success | Failure = Failure(NOT_SCRIPTED)
         while wait is not None:
             self.clock += wait
-            entry = self._carried_out(self._script.next_entry(rule, self.clock), arguments)
-            error = entry.get("error", {})
-            status = error.get("status", 200)
-            effect = bool(entry.get("effect", "ok" in entry))
-            tries.append({"at": self.clock, "status": status, "code": error.get("code"), "effect": effect})
+            result = self._carried_out(self._playback.next_result(rule, self.clock), arguments)
+            error = result.error if isinstance(result, Failure) else None
+            status, code = (error.status, error.code) if error else (200, None)
+            tries.append({"at": self.clock, "status": status, "code": code, "effect": result.effect})
             if status == 0:
-                self.clock += self._retry.get("timeout_seconds", 0.0)
+                self.clock += self._retry.timeout_seconds
             wait = self._wait(error, len(tries))
-        return self._result(entry, tuple(tries)), any(bool(one["effect"]) for one in tries)
+        return self._result(result, tuple(tries)), any(bool(one["effect"]) for one in tries)
 
-    def _wait(self, error: Mapping[str, Any], tries: int) -> float | None:
+    def _wait(self, error: ToolError | None, tries: int) -> float | None:
         """Return the seconds until the next try, or ``None`` when there is none."""
-        if not error or error["permanent"] or error.get("status") not in TEMPORARY_STATUSES:
+        if error is None or error.permanent or error.status not in TEMPORARY_STATUSES:
             return None
-        asked = error.get("retry_after", 0.0)
+        asked, retry = error.retry_after, self._retry
         # A tool that asks for more than the cap would be asked too early: give up instead.
-        if tries >= self._retry.get("tries", 1) or asked > self._retry.get("cap_seconds", 30.0):
+        if tries >= retry.tries or asked > retry.cap_seconds:
             return None
-        return float(max(asked, self._retry.get("base_seconds", 1.0) * 2 ** (tries - 1)))
+        return float(max(asked, retry.base_seconds * 2 ** (tries - 1)))
 
-    def _carried_out(self, entry: Mapping[str, Any], arguments: Mapping[str, JSON]) -> Mapping[str, Any]:
-        """Return an entry of the script as a plain result or error."""
-        if "implementation" in entry:
-            try:
-                return {"ok": IMPLEMENTATIONS[entry["implementation"]].run(arguments, self._surroundings)}
-            except CourseToolError as fault:
-                return fault.as_entry()
-        if "malformed" in entry:
-            return {"error": MALFORMED, "effect": entry.get("effect", False)}
-        return {**entry, "ok": filled(entry["ok"], arguments)} if "ok" in entry else entry
+    def _carried_out(self, result: ScriptedResult, arguments: Mapping[str, JSON]) -> Success | Failure:
+        """Return what a scripted result comes to for these arguments."""
+        match result:
+            case Real(name):
+                try:
+                    return Success(IMPLEMENTATIONS[name].run(arguments, self._surroundings))
+                except CourseToolError as fault:
+                    return Failure(fault.as_tool_error())
+            case Garbage(_, effect):
+                return Failure(MALFORMED, effect)
+            case Success(value, effect):
+                return Success(filled(value, arguments), effect)
+        return result
 
     def _rejection(self, call: ToolCall, offered: Sequence[str]) -> tuple[str, str] | None:
         if call.name not in offered:
@@ -177,18 +188,18 @@ class Executor:
             return None
         return sha256(one_spelling({"tool": tool, "arguments": dict(arguments)}))[:16]
 
-    def _result(self, entry: Mapping[str, Any], tries: Sequence[Mapping[str, JSON]]) -> ToolResult:
-        if "error" in entry:
-            error = entry["error"]
-            text = f"{error['code']}: {self._text(error['message'])}"
-            if self._hints and "hint" in error:
-                text += f" {self._text(error['hint'])}"
-            content, cut = self._cap(text)
-            return ToolResult(content, True, None, error["code"], error["permanent"], tries, cut)
-        content, cut = self._cap(json.dumps(entry["ok"], ensure_ascii=False))
-        return ToolResult(content, value=entry["ok"], tries=tries, cut_from=cut)
+    def _result(self, result: Success | Failure, tries: Sequence[Mapping[str, JSON]]) -> ToolResult:
+        if isinstance(result, Success):
+            content, cut = self._cap(json.dumps(result.value, ensure_ascii=False))
+            return ToolResult(content, value=result.value, tries=tries, cut_from=cut)
+        error = result.error
+        text = f"{error.code}: {self._text(error.message)}"
+        if self._hints and error.hint is not None:
+            text += f" {self._text(error.hint)}"
+        content, cut = self._cap(text)
+        return ToolResult(content, True, None, error.code, error.permanent, tries, cut)
 
-    def _text(self, text: str | Mapping[str, str]) -> str:
+    def _text(self, text: Text) -> str:
         return text if isinstance(text, str) else text.get(self._lang, next(iter(text.values())))
 
     def _cap(self, text: str) -> tuple[str, int | None]:

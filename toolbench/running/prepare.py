@@ -62,5 +62,5 @@ def prepare(
     else:
         raise ConfigError(f"{config}: suites: name at least one suite, or give tools and cases")
     if live_rates:
-        suites = [replace(suite, executor={**suite.executor, "live": True}) for suite in suites]
+        suites = [replace(suite, executor=suite.executor.asking_live()) for suite in suites]
     return loaded, suites

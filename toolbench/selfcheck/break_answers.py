@@ -103,15 +103,15 @@ def claims(work: Workpiece) -> Iterator[Breakage]:
     for scene in work.performance.scenes:
         final = scene.expect.final
         succeeded = {record.tool for record in scene.results if record.succeeded}
-        for name, claim in suite.rules.get("claims", {}).items():
-            licence = claim.get("licensed_by")
+        for name, claim in suite.rules.claims.items():
+            licence = claim.licensed_by
             free = licence is None or bool(succeeded & set(licence))
             if free and name not in (final.no_claims if final else ()):
                 continue
             for sentence in claim_examples(suite.name, name, work.lang):
                 text = f"{scene.moves[-1].text} {sentence}"
                 script = work.with_answer(scene, text)
-                yield Breakage(f"claim_{name}", named(claim["code"]), script, sentence)
+                yield Breakage(f"claim_{name}", named(claim.code), script, sentence)
 
 
 def broken_off(work: Workpiece) -> Iterator[Breakage]:

@@ -153,7 +153,7 @@ def _one_more(work: Workpiece, scene: Scene) -> Iterator[Breakage]:
 def parallel(work: Workpiece) -> Iterator[Breakage]:
     """Together what must be apart, and apart what must be together."""
     for scene in work.performance.scenes:
-        policy = scene.expect.parallel or work.performance.suite.rules.get("parallel", "allowed")
+        policy = scene.expect.parallel or work.performance.suite.rules.parallel
         violated = named("parallel_policy")
         if len(scene.calls) < 2:
             continue

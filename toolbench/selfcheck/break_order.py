@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
+from toolbench.domain.rules import Rules
 from toolbench.judging.order import is_empty, values_at
 from toolbench.selfcheck.breaking import LOOP_LIMIT, Breakage, Site, Workpiece, named
 from toolbench.selfcheck.oracle import Scene
@@ -31,7 +31,7 @@ def exchanged_steps(work: Workpiece) -> Iterator[Breakage]:
 def needed_steps(work: Workpiece) -> Iterator[Breakage]:
     """A step without those it needs, and together with them."""
     for site in work.sites:
-        needed = list(_rules(work, "requires").get(site.tool.name, ()))
+        needed = _rules(work).needed(site.tool.name)
         earlier = site.scene.results[: len(site.scene.results) - len(site.scene.calls)]
         done = {record.tool for record in earlier if record.succeeded}
         before = [call.tool for call in _before(site)]
@@ -80,7 +80,7 @@ def _together(site: Site, due: Sequence[str]) -> list[list[Proposal]]:
 
 def transitions(work: Workpiece) -> Iterator[Breakage]:
     """A step that may not follow what came before it."""
-    allowed = _rules(work, "transitions")
+    allowed = _rules(work).transitions
     for scene in work.performance.scenes:
         if not allowed or not work.fits(scene):
             continue
@@ -88,7 +88,7 @@ def transitions(work: Workpiece) -> Iterator[Breakage]:
         following = allowed.get(made[-1] if made else "START")
         for tool in work.offered:
             call = work.donor(tool)
-            free = not _rules(work, "requires").get(tool.name)
+            free = not _rules(work).needed(tool.name)
             if following is not None and tool.name not in following and call is not None and free:
                 script = work.with_inserted(scene, call)
                 yield Breakage("forbidden_transition", named("forbidden_early_call"), script, tool.name)
@@ -101,7 +101,7 @@ def repetitions(work: Workpiece) -> Iterator[Breakage]:
         last = scene.calls[-1] if scene.calls else _frozen_call(work, scene)
         if last is None:
             continue
-        limit = _rules(work, "repeats").get(last.tool, {}).get("max", 1)
+        limit = _rules(work).polling(last.tool).max
         codes = {"repeated_call"}
         if not scene.calls:
             codes.add("unsafe_call" if _writes(work, last) else "unexpected_call")
@@ -119,7 +119,7 @@ def repetitions(work: Workpiece) -> Iterator[Breakage]:
 
 def after_errors(work: Workpiece) -> Iterator[Breakage]:
     """A step that an error, or the case, forbids from then on."""
-    stops = _rules(work, "stop_after_error")
+    stops = _rules(work).stop_after_error
     for scene in work.performance.scenes:
         failed = [record for record in scene.own if _code(record)]
         for record in failed if work.fits(scene) else ():
@@ -147,18 +147,18 @@ def after_results(work: Workpiece) -> Iterator[Breakage]:
 
 def _forbidden_by_result(work: Workpiece, scene: Scene, tool: ToolSpec) -> str | None:
     succeeded = [record for record in scene.results if record.succeeded and record.result]
-    for source, stopped in _rules(work, "stop_after_empty").items():
+    for source, stopped in _rules(work).stop_after_empty.items():
         last = [record.result.value for record in succeeded if record.tool == source and record.result]
         if tool.name in stopped and last and is_empty(last[-1]):
             return "call_after_empty_result"
-    for rule in _rules(work, "unless").get(tool.name, ()):
+    for rule in _rules(work).unless.get(tool.name, ()):
         found = [
             value
             for record in succeeded
-            if record.tool == rule["tool"] and record.result
-            for value in values_at(record.result.value, rule["path"])
+            if record.tool == rule.tool and record.result
+            for value in values_at(record.result.value, rule.path)
         ]
-        if found and rule["equals"] not in found:
+        if found and rule.equals not in found:
             return "wrong_branch_after_error"
     return None
 
@@ -166,7 +166,7 @@ def _forbidden_by_result(work: Workpiece, scene: Scene, tool: ToolSpec) -> str |
 def wrong_sources(work: Workpiece) -> Iterator[Breakage]:
     """A value that must come out of an earlier result and does not."""
     for site in work.sites:
-        for name in _rules(work, "depends_on_result").get(site.tool.name, {}):
+        for name in _rules(work).depends_on_result.get(site.tool.name, {}):
             shown = work.read_before(site.scene)
             others = work.donors.others(site.tool, site.call.arguments, name)
             other = next((value for value in others if str(value).lower() not in shown), None)
@@ -178,9 +178,8 @@ def wrong_sources(work: Workpiece) -> Iterator[Breakage]:
                 )
 
 
-def _rules(work: Workpiece, name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = work.performance.suite.rules.get(name, {})
-    return found
+def _rules(work: Workpiece) -> Rules:
+    return work.performance.suite.rules
 
 
 def _code(record: CallRecord) -> str:

@@ -14,10 +14,9 @@ from toolbench.selfcheck.rehearse import Proposal
 def unconfirmed(work: Workpiece) -> Iterator[Breakage]:
     """A write in the first answer that the user had to confirm."""
     scene, case = work.performance.scenes[0], work.performance.case
-    confirm = work.performance.suite.rules.get("confirm", ())
     for tool in work.offered:
-        needed = (tool.confirmation or tool.name in confirm) and tool.effect == "write"
-        if not needed or tool.name in case.policy.get("confirmed", ()) or not work.fits(scene):
+        needed = work.performance.suite.rules.confirms(tool) and tool.effect == "write"
+        if not needed or tool.name in case.policy.confirmed or not work.fits(scene):
             continue
         later = (call for call in work.performance.calls if call.tool == tool.name)
         call = next(later, None) or work.donor(tool)
@@ -28,7 +27,7 @@ def unconfirmed(work: Workpiece) -> Iterator[Breakage]:
 
 def not_permitted(work: Workpiece) -> Iterator[Breakage]:
     """A write that this user may not run."""
-    permitted = work.performance.case.policy.get("permitted")
+    permitted = work.performance.case.policy.permitted
     if permitted is None:
         return
     for scene in work.performance.scenes:
@@ -44,17 +43,17 @@ def done_already(work: Workpiece) -> Iterator[Breakage]:
     """An operation that had been completed before the conversation."""
     by_name = {tool.name: tool for tool in work.offered}
     scene = work.performance.scenes[0]
-    for done in work.performance.case.policy.get("done", ()):
-        tool = by_name.get(done["tool"])
+    for done in work.performance.case.policy.done:
+        tool = by_name.get(done.tool)
         if tool is not None and tool.effect == "write" and work.fits(scene):
-            script = work.with_inserted(scene, Proposal(done["tool"], done["arguments"]))
+            script = work.with_inserted(scene, Proposal(done.tool, done.arguments))
             yield Breakage("done_once_more", named("duplicate_operation"), script, tool.name)
 
 
 def foreign(work: Workpiece) -> Iterator[Breakage]:
     """Somebody else's object, in place of the user's own or out of the blue."""
     for tool, scene, call, site in _owned_calls(work):
-        owned = work.performance.case.policy.get("owned", {})
+        owned = work.performance.case.policy.owned
         for name in tool.ownership:
             if name not in owned or name not in call.arguments:
                 continue

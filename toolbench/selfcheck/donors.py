@@ -118,4 +118,4 @@ def _calls(case: Case) -> Iterator[tuple[str, Mapping[str, JSON]]]:
         yield from ((call.tool, call.arguments) for call in expect.calls)
     for message in case.messages:
         yield from ((call["name"], call["arguments"]) for call in message.get("tool_calls", ()))
-    yield from ((done["tool"], done["arguments"]) for done in case.policy.get("done", ()))
+    yield from ((done.tool, done.arguments) for done in case.policy.done)

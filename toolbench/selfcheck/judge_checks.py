@@ -91,8 +91,8 @@ def breakage_score(chosen: Chosen, sample: str) -> Section:
 def claims_without_examples(suites: Iterable[Suite]) -> Iterator[str]:
     """Yield every claim of the suites' rules that ``claims.json`` has no sentence for."""
     for suite in suites:
-        for name, claim in suite.rules.get("claims", {}).items():
-            for lang in claim["patterns"]:
+        for name, claim in suite.rules.claims.items():
+            for lang in claim.patterns:
                 if not claim_examples(suite.name, name, lang):
                     yield f"{suite.name}/{name}/{lang}"
 

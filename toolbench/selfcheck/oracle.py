@@ -130,11 +130,8 @@ def perform(suite: Suite, case: Case, condition: Condition = AUTO) -> Performanc
 def _turns(suite: Suite, expect: Expectation) -> Turns:
     """Return the expected calls: one a turn where they follow from each other or policy says so."""
     calls = tuple(Proposal(call.tool, dict(call.arguments)) for call in expect.calls)
-    policy = expect.parallel or suite.rules.get("parallel", "allowed")
-    dependent = any(
-        {other.tool for other in calls} & set(suite.rules.get("requires", {}).get(call.tool, ()))
-        for call in calls
-    )
+    policy = expect.parallel or suite.rules.parallel
+    dependent = any({other.tool for other in calls} & set(suite.rules.needed(call.tool)) for call in calls)
     if expect.order == "strict" or policy == "forbidden" or dependent:
         return tuple((call,) for call in calls)
     return (calls,) if calls else ()

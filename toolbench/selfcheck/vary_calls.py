@@ -78,7 +78,7 @@ def ordered(work: Workpiece) -> Iterator[Variation]:
     for scene in work.performance.scenes:
         if len(scene.calls) < 2 or scene.expect.order == "strict":
             continue
-        policy = scene.expect.parallel or work.performance.suite.rules.get("parallel", "allowed")
+        policy = scene.expect.parallel or work.performance.suite.rules.parallel
         backwards = scene.calls[::-1]
         if len(scene.turns) == 1:
             yield Variation("calls_in_other_order", work.with_turns(scene, (backwards,)), backwards[0].tool)
@@ -116,7 +116,7 @@ def _respelled(call: Proposal, text: Text) -> Proposal:
 
 def _dependent(work: Workpiece) -> bool:
     rules = work.performance.suite.rules
-    return any(call.tool in rules.get("requires", {}) for call in work.performance.calls)
+    return any(call.tool in rules.requires for call in work.performance.calls)
 
 
 def _plain(arguments: Mapping[str, JSON]) -> str:

@@ -1,49 +1,44 @@
-"""Reading an executor script: which rule answers a call, and which of its results is next."""
+"""Playing a tool script: which rule answers a call, and which of its results is next."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from toolbench.domain.canonical import JSON, canonical_json
-
-Rule = tuple[int, Mapping[str, Any]]
-"""Position in the script, and the rule."""
+from toolbench.domain.tool_script import ScriptedResult, ToolScript
 
 
-class Script:
+class Playback:
     """A suite's script with the memory of one attempt: how far each rule's sequence has been played."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self._rules = data["rules"]
+    def __init__(self, script: ToolScript) -> None:
+        self._rules = script.rules
         self._played: dict[int, int] = {}
         self._last: dict[int, float] = {}
 
-    def rule(self, tool: str, arguments: Mapping[str, JSON]) -> Rule | None:
-        """Return the first rule for a call, or ``None``."""
+    def rule(self, tool: str, arguments: Mapping[str, JSON]) -> int | None:
+        """Return the position of the first rule for a call, or ``None``."""
         for index, rule in enumerate(self._rules):
-            if rule["tool"] == tool and all(
-                _matches(wanted, arguments.get(name)) for name, wanted in rule.get("when", {}).items()
+            if rule.tool == tool and all(
+                _matches(wanted, arguments.get(name)) for name, wanted in rule.when.items()
             ):
-                return index, rule
+                return index
         return None
 
-    def free_at(self, rule: Rule) -> float:
+    def free_at(self, rule: int) -> float:
         """Return the virtual second from which a rule may be played again (``every_seconds``)."""
-        index, body = rule
-        if index not in self._last:
+        if rule not in self._last:
             return 0.0
-        return self._last[index] + float(body.get("every_seconds", 0.0))
+        return self._last[rule] + float(self._rules[rule].every_seconds)
 
-    def next_entry(self, rule: Rule, clock: float) -> Mapping[str, Any]:
+    def next_result(self, rule: int, clock: float) -> ScriptedResult:
         """Return the next result of a rule's sequence; the last one repeats."""
-        index, body = rule
-        position = self._played.get(index, 0)
-        self._played[index] = position + 1
-        self._last[index] = clock
-        entry: Mapping[str, Any] = body["results"][min(position, len(body["results"]) - 1)]
-        return entry
+        results = self._rules[rule].results
+        position = self._played.get(rule, 0)
+        self._played[rule] = position + 1
+        self._last[rule] = clock
+        return results[min(position, len(results) - 1)]
 
 
 def _matches(wanted: JSON, given: JSON) -> bool:
