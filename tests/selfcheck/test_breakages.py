@@ -82,7 +82,7 @@ BLINDED: dict[str, tuple[object, str, set[str]]] = {
     "order": (order, "check_order", {"repeated_call", "race_before_result", "skipped_step"}),
     "policy": (policy, "check_policy", {"unconfirmed_write", "foreign_object", "limit_exceeded"}),
     "answer": (score, "check_answer", {"missing_fact", "invented_value", "hidden_tool_failure"}),
-    "budget": (score, "_budget", {"loop_limit", "truncated_text"}),
+    "budget": (score, "check_budget", {"loop_limit", "truncated_text"}),
 }
 
 
