@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lab check bench clean
+.PHONY: demo test lab bench lock clean
 
-$(VENV)/.installed: pyproject.toml
+# Versions are those of requirements.lock, so that two machines run the same; pyproject.toml holds lower bounds.
+$(VENV)/.installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local,dev,oracles]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint requirements.lock --editable '.[local,dev,oracles]'
 	@touch $@
 
 # The main job on two real local models: run, score, report.
@@ -23,11 +25,18 @@ test: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 	$(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill metadata.widgets cell.metadata.papermill" notebooks/*.ipynb
 	$(BIN)/python -m pytest
 
+# The root is this folder: notebooks and runs are both within reach.
 lab: $(VENV)/.installed
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/07_workbench.ipynb
+
+# The newest versions that fit pyproject.toml, for every supported Python and system.
+lock: $(VENV)/.installed
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --all-extras --no-annotate --no-header \
+		--output-file requirements.lock pyproject.toml
 
 bench: $(VENV)/.installed
 	@for script in tests/bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
