@@ -80,6 +80,18 @@ def test_lines_of_another_run_are_named_and_left_out(base_run: Path, tmp_path: P
     ]
 
 
+def test_a_line_whose_calls_lack_records_is_named_and_left_out(base_run: Path, tmp_path: Path) -> None:
+    header, *lines = (base_run / "attempts.jsonl").read_text().splitlines()
+    torn = next(index for index, line in enumerate(lines) if json.loads(line)["calls"])
+    lines[torn] = json.dumps({**json.loads(lines[torn]), "calls": []})
+    (tmp_path / "attempts.jsonl").write_text("\n".join([header, *lines]) + "\n")
+    scored = load_run(tmp_path)
+    assert len(scored.attempts) == len(lines) - 1
+    [problem] = scored.problems
+    assert problem.line == torn + 2
+    assert "have not one record each (none)" in problem.reason
+
+
 def test_a_folder_without_a_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LogError):
         load(tmp_path)

@@ -89,7 +89,7 @@ class RunLog:
             if value.get("type") != "attempt":
                 problems.append(BadLine(str(path), line, "a second run header; ignored"))
                 continue
-            reason = _foreign(value, log.header, suites, conditions)
+            reason = _unusable(value, log.header, suites, conditions)
             if reason:
                 problems.append(BadLine(str(path), line, reason))
                 continue
@@ -192,13 +192,13 @@ class LogWriter:
         return lines, tail
 
 
-def _foreign(
+def _unusable(
     value: Mapping[str, Any],
     header: RunHeader,
     suites: Mapping[str, Suite],
     conditions: Mapping[str, Condition],
 ) -> str | None:
-    """Return why an attempt is not one of this run, or ``None``."""
+    """Return why an attempt cannot be used as one of this run, or ``None``."""
     if value["run_id"] != header.run_id:
         return f"belongs to run {value['run_id']!r}, not {header.run_id!r}"
     suite = suites.get(value["suite"])
@@ -209,6 +209,19 @@ def _foreign(
     players = {PlayerKey.of(player) for player in header.players}
     if PlayerKey.of(value) not in players:
         return "names a model that the run does not have"
+    return _without_record(value)
+
+
+def _without_record(value: Mapping[str, Any]) -> str | None:
+    """Return which proposed calls and which records of an attempt do not belong together, or ``None``."""
+    for turn in value["turns"]:
+        proposed = [str(call["name"]) for call in turn["decision"]["calls"]]
+        recorded = [str(record["tool"]) for record in value["calls"] if record["turn"] == turn["index"]]
+        if proposed != recorded:
+            calls, records = (", ".join(names) or "none" for names in (proposed, recorded))
+            return (
+                f"turns[{turn['index']}]: the proposed calls ({calls}) have not one record each ({records})"
+            )
     return None
 
 

@@ -146,7 +146,7 @@ class Trace:
             if turn.decision.kind == "refusal":
                 continue
             records = [record for record in self.attempt.calls if record.turn == turn.index]
-            for call, record in zip(turn.decision.calls, records, strict=False):
+            for call, record in zip(turn.decision.calls, records, strict=True):
                 content = (
                     call.raw_arguments
                     if call.arguments is None
