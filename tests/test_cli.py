@@ -350,3 +350,13 @@ def test_an_option_that_says_nothing_usable_is_refused(arguments: tuple[str, ...
     result = invoke(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    def completed(words: str) -> str:
+        position = str(len(words.split(" ")) - 1)
+        env = {"_TOOLBENCH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": position}
+        return CliRunner(env=env).invoke(main, prog_name="toolbench").output
+
+    assert completed("toolbench sel").split() == ["plain,selfcheck"]
+    assert "plain,--repetitions" in completed("toolbench run --rep")

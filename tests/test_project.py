@@ -1,11 +1,16 @@
 """What the project says of itself: declared versions, the lock file, the public names."""
 
+import re
 import tomllib
+from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import toolbench
 from tests.support import ROOT
+from toolbench.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DECLARED = [
@@ -45,3 +50,38 @@ def test_the_lock_file_names_no_index_and_serves_linux_and_macos() -> None:
         }
         assert {"aiohttp", "ipykernel", "pexpect", "xllamacpp"} <= chosen
         assert ("appnope" in chosen) == (platform == "darwin")
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def first_cells(heading: str) -> list[str]:
+    """Return the first cells of the README's table with this heading."""
+    table = README.split(f"| {heading} |", 1)[1].split("\n\n", 1)[0]
+    return [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+
+
+def test_the_public_names_are_those_of_the_readme_and_all_of_them_load() -> None:
+    named = re.findall(r"`toolbench\.(\w+)`", " ".join(first_cells("name")))
+    assert sorted(named) == sorted(toolbench.__all__) == sorted(dir(toolbench))
+    for name in named:
+        assert getattr(toolbench, name).__doc__
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        _ = toolbench.nothing_of_this_name  # type: ignore[attr-defined]
+
+
+def test_the_readme_has_every_command() -> None:
+    named = re.findall(r"`(\w+)`", " ".join(first_cells("command")))
+    assert sorted(named) == sorted(main.commands)
+
+
+def test_the_map_of_rooms_is_the_folders_there_are() -> None:
+    rooms = [cell.strip("`") for cell in first_cells("room")]
+    there = [path.parent.relative_to(ROOT) for path in ROOT.glob("toolbench/*/__init__.py")]
+    assert sorted(map(Path, rooms)) == sorted(there)
+
+
+def test_the_files_to_open_are_there() -> None:
+    names = re.findall(r"`((?:adapters|domain|judging|numbers|showing|authoring|cli)/[\w.]+)`", README)
+    assert len(names) > 8
+    assert [name for name in names if not (ROOT / "toolbench" / name).exists()] == []
