@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -140,7 +141,12 @@ def test_writes_that_ran_twice_under_one_key_are_counted(base_run: Path, tmp_pat
             {**call, "idempotency_key": "k", "states": ["proposed", "validated", "executed"]}
             for call in calls
         ]
-        return {**attempt, "calls": written + written}
+        turns: list[dict[str, Any]] = attempt["turns"]  # type: ignore[assignment]
+        asked = [
+            {**turn, "decision": {**turn["decision"], "calls": turn["decision"]["calls"] * 2}}
+            for turn in turns
+        ]
+        return {**attempt, "turns": asked, "calls": written + written}
 
     run = renamed(base_run, tmp_path / "twice", {"keyword_router": "twice"}, None, run_twice)
     attempts = load(run)
