@@ -1,0 +1,247 @@
+"""Sentences of a Russian text and the clauses in them, before their grammar is read.
+
+A boundary (comma, dash, conjunction …) begins a clause only when there is a predicate on both of its sides;
+conditions, purposes, relative clauses and quoted speech are clauses of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from toolbench.judging.reading.russian_words import Token, grammar, tokens
+
+_BULLET = re.compile(r"\s*(?:[-*•·–—+]\s+|\(?\d{1,2}[.)]\s+|\|)?\s*")
+_BREAKS = frozenset(",;:()[]…|")
+_DASHES = frozenset("-\u2012\u2013\u2014\u2015\u2212")
+_QUOTES = {"«": "»", "“": "”", "„": "“", '"': '"'}
+QUOTED_WORDS = 3
+"""A quotation of fewer words is a status or a name, not speech."""
+
+
+class Kind(StrEnum):
+    """How a clause stands to the others of its sentence."""
+
+    MAIN = "main"
+    IF = "if"
+    PURPOSE = "purpose"
+    WHEN = "when"
+    THAT = "that"
+    WHICH = "which"
+    WHETHER = "whether"
+    QUOTE = "quote"
+    INTERJECTION = "interjection"
+    GERUND = "gerund"
+
+
+@dataclass
+class Part:
+    """Tokens of one clause; ``link`` is the mark or word that joins it to what stands before."""
+
+    words: list[Token] = field(default_factory=list)
+    kind: Kind = Kind.MAIN
+    link: str = ""
+    predicative: bool = False
+
+    def add(self, other: Part) -> None:
+        """Take the tokens of a part that has no predicate of its own."""
+        self.words += other.words
+        self.predicative = self.predicative or other.predicative
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Clauses in order; ``block`` counts lines, ``item`` says whether the line is one of a list or table."""
+
+    parts: Sequence[Part]
+    question: bool
+    opens_list: bool
+    item: bool
+    block: int
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text, line by line."""
+    from razdel import sentenize
+
+    position = 0
+    for block, line in enumerate(text.split("\n")):
+        bullet = _BULLET.match(line)
+        head = bullet.end() if bullet else 0
+        item = bool(line[:head].strip())
+        for piece in sentenize(line[head:]):
+            words = list(tokens(piece.text, position + head + piece.start))
+            if any(w.kind != "mark" for w in words):
+                ended = [w.text for w in words[-3:]]
+                yield Sentence(parts(words), "?" in ended, ended[-1] == ":", item, block)
+        position += len(line) + 1
+
+
+def parts(words: Sequence[Token]) -> list[Part]:
+    """Split the tokens of a sentence into clauses."""
+    found: list[Part] = []
+    interrupted: Part | None = None
+    for part in _segments(words):
+        current = found[-1] if found else None
+        if interrupted and part.kind is Kind.MAIN and part.link not in ("и", "или"):
+            # «Заказ, который вы назвали, отменён»: the main clause goes on.
+            interrupted.add(part)
+            interrupted = None
+        elif current is None or _begins(part, current):
+            if part.kind is Kind.WHICH and current and not current.predicative and current.kind is Kind.MAIN:
+                interrupted = current
+            found.append(part)
+        else:
+            current.add(part)
+    found = [part for part in found if any(w.kind != "mark" for w in part.words)]
+    if len(found) == 1 and found[0].kind is Kind.WHEN:
+        # «Пока заказ не отменён.» says "so far".
+        found[0].kind = Kind.MAIN
+    return found
+
+
+def _begins(part: Part, current: Part) -> bool:
+    """Whether a segment is a clause of its own."""
+    apart = (Kind.MAIN, Kind.GERUND)
+    if part.kind not in apart or current.kind in (Kind.INTERJECTION, Kind.QUOTE):
+        return True
+    own = any(w.kind == "identifier" for w in current.words)
+    subjects = [w for w in part.words if w.kind == "identifier"]
+    if part.predicative:
+        return current.predicative or bool(own and subjects)
+    if part.link == "а" and any(w.lemma == "не" for w in current.words):
+        return True
+    content = [w for w in part.words if w.kind != "mark" and w.pos != "CONJ"]
+    if part.link in ("а", "но", "поэтому", ";"):
+        return len(content) > 1 and current.predicative and (bool(subjects) or any(map(_is_subject, content)))
+    if part.link == ":" and current.predicative and any(w.pos == "PREP" for w in content):
+        # «Проверил: посылка на складе»
+        return _is_subject(content[0])
+    # «ORD-1 в пути, ORD-2 на складе»; «…, он в пути»
+    if part.link not in (",", ":", "—", "–", "-"):
+        return False
+    return bool(subjects and own and len(content) > 2) or (len(content) > 1 and _is_pronoun(content[0]))
+
+
+def _is_subject(word: Token) -> bool:
+    return word.pos in ("NOUN", "NPRO") and word.has("nomn")
+
+
+def _is_pronoun(word: Token) -> bool:
+    return word.has("nomn") and (word.pos == "NPRO" or word.lemma == "это")
+
+
+def _segments(words: Sequence[Token]) -> Iterator[Part]:
+    current = Part()
+    at = 0
+    while at < len(words):
+        word = words[at]
+        closing = _QUOTES.get(word.text)
+        end = _closed(words, at, closing) if closing else None
+        if end and _is_speech(words[at + 1 : end]):
+            yield from _finished(current)
+            yield Part(list(words[at : end + 1]), Kind.QUOTE, "«", True)
+            current, at = Part(link="»"), end + 1
+            continue
+        if _is_break(words, at):
+            yield from _finished(current)
+            current = Part([word], link=word.text)
+        elif _is_joint(words, at):
+            link = current.link if all(w.kind == "mark" for w in current.words) else ""
+            yield from _finished(current) if not link else ()
+            current = Part([*(current.words if link else ()), word], link=word.lemma)
+        else:
+            current.words.append(word)
+        at += 1
+    yield from _finished(current)
+
+
+def _finished(part: Part) -> Iterator[Part]:
+    if part.words:
+        part.kind = _kind(part)
+        part.predicative = part.kind not in (Kind.MAIN, Kind.INTERJECTION) or any(
+            is_predicate(w) for w in part.words
+        )
+        yield part
+
+
+def _closed(words: Sequence[Token], at: int, closing: str) -> int | None:
+    return next((i for i in range(at + 1, min(len(words), at + 80)) if words[i].text == closing), None)
+
+
+def _is_speech(words: Sequence[Token]) -> bool:
+    return sum(w.kind == "word" for w in words) >= QUOTED_WORDS and any(is_predicate(w) for w in words)
+
+
+def _is_break(words: Sequence[Token], at: int) -> bool:
+    word = words[at]
+    if word.text in _BREAKS:
+        return True
+    if word.text not in _DASHES:
+        return False
+    # A dash with blanks; one inside a range or a compound binds.
+    if not 0 < at < len(words) - 1:
+        return False
+    before, after = words[at - 1], words[at + 1]
+    apart = before.end < word.start and after.start > word.end
+    return apart and not before.kind == after.kind == "number"
+
+
+def _is_joint(words: Sequence[Token], at: int) -> bool:
+    word = words[at]
+    if word.kind != "word":
+        return False
+    if word.lemma in grammar("conditional") or word.lemma in grammar("purpose"):
+        return True
+    return word.lemma in grammar("joining") and word.pos in ("CONJ", "ADVB", "PRCL", "LATN")
+
+
+def _kind(part: Part) -> Kind:
+    lemmas = [w.lemma for w in part.words if w.kind != "mark"]
+    first = lemmas[:4]
+    if not lemmas:
+        return Kind.MAIN
+    if len(lemmas) == 1 and not part.link and lemmas[0] in grammar("interjections"):
+        return Kind.INTERJECTION
+    if first[0] in ("потому", "так", "поскольку"):
+        return Kind.MAIN
+    after_comma = part.link in (",", ";", "(") or part.link in grammar("joining")
+    lead = first[1:] if first[0] in grammar("joining") and len(first) > 1 else first
+    if any(w in grammar("conditional") for w in first[:3]):
+        return Kind.IF
+    if any(w in grammar("purpose") for w in first[:3]):
+        return Kind.PURPOSE
+    if lead[0] in ("когда", "пока") or lead[:2] == ["как", "только"] or lead[:2] == ["прежде", "чем"]:
+        return Kind.WHEN if part.link == "," or _has_finite(part) else Kind.MAIN
+    if after_comma and "который" in first[:3]:
+        return Kind.WHICH
+    if "ли" in lemmas[:6]:
+        return Kind.WHETHER
+    if part.link == "," and lead[0] in ("что", "как", "будто"):
+        return Kind.THAT
+    if part.link == "," and any(w in grammar("asking") for w in first[:2]):
+        return Kind.WHETHER
+    if any(w.pos == "GRND" for w in part.words) and not any(is_predicate(w) for w in part.words):
+        return Kind.GERUND
+    return Kind.MAIN
+
+
+def _has_finite(part: Part) -> bool:
+    return any(is_predicate(w) for w in part.words)
+
+
+def is_predicate(word: Token) -> bool:
+    """Whether a word can be the predicate of a clause: a finite verb, a short form, «нельзя», «нужно»."""
+    if word.kind != "word":
+        return False
+    if word.act in grammar("courtesies") or word.lemma in grammar("parenthetic"):
+        return False
+    if word.pos in ("VERB", "PRTS", "PRED"):
+        return True
+    if word.pos == "ADJS":
+        return True
+    return (
+        word.lemma in grammar("able") or word.lemma in grammar("must") or word.form.plain in grammar("done")
+    )
