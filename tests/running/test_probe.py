@@ -1,10 +1,15 @@
 import json
 import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
+from toolbench.adapters.listing import LISTINGS
 from toolbench.errors import ConfigError
 from toolbench.running.probe import Probe, probe
 from toolbench.simulator import Simulator
@@ -16,6 +21,24 @@ CANARY = "sk-TEST-0123456789abcdef"
 @pytest.fixture(autouse=True)
 def any_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIM_KEY", "any-key-will-do")
+
+
+@asynccontextmanager
+async def served(answer: Callable[[web.Request], web.StreamResponse]) -> AsyncIterator[str]:
+    """Serve one answer to everything and yield the address."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return answer(request)
+
+    app = web.Application()
+    app.router.add_route("*", "/{rest:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
 
 
 async def check(tmp_path: Path, *entries: dict[str, Any]) -> list[Probe]:
@@ -88,3 +111,67 @@ async def test_a_file_without_runs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("{}")
     with pytest.raises(ConfigError, match="a list of models is needed"):
         await probe(tmp_path / "c.json")
+
+
+PAGED = {"models": {f"sim-{number:02}": {"like": "sim-echo"} for number in range(70)}}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "page"), [("messages", "/v1/models"), ("generate_content", "/v1beta/models")]
+)
+async def test_every_page_is_read(
+    tmp_path: Path, protocol: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The largest page that a provider gives would hold them all: ask for small ones instead.
+    small = {"messages": {"limit": "20"}, "generate_content": {"pageSize": "20"}}
+    listing = replace(LISTINGS[protocol], query=small[protocol])
+    monkeypatch.setattr("toolbench.running.probe.LISTINGS", {**LISTINGS, protocol: listing})
+    with Simulator(PAGED) as simulator:
+        entry = {**RUN, "protocol": protocol, "base_url": simulator.base_url(protocol)}
+        last, missing = await check(tmp_path, {**entry, "model": "sim-69"}, {**entry, "model": "sim-70"})
+        asked = [row["path"] for row in simulator.journal]
+    assert (last.usable, last.state, missing.usable) == (True, "ready", False)
+    assert asked == [page] * 8
+
+
+async def test_messages_sends_the_version_of_its_dialect_and_lets_the_configuration_have_its_way(
+    tmp_path: Path,
+) -> None:
+    with Simulator() as simulator:
+        entry = {**RUN, "protocol": "messages", "base_url": simulator.base_url("messages")}
+        entry |= {"model": "sim-claude"}
+        own = {**entry, "headers": {"Anthropic-Version": "2023-06-01"}, "provider": "own"}
+        found = await check(tmp_path, entry, own)
+        sent = sorted(row["headers"]["anthropic-version"] for row in simulator.journal)
+    assert [entry.state for entry in found] == ["ready", "ready"]
+    assert sent == ["2023-06-01", "2026-10-21"]
+
+
+async def test_a_model_of_ollama_may_leave_out_its_tag(tmp_path: Path) -> None:
+    with Simulator({"models": {"small:latest": {"like": "sim-ollama"}}}) as simulator:
+        entry = {**RUN, "protocol": "ollama_chat", "base_url": simulator.base_url("ollama_chat")}
+        found = await check(tmp_path, {**entry, "model": "small"}, {**entry, "model": "small:1b"})
+    assert [entry.usable for entry in found] == [True, False]
+
+
+async def test_a_server_without_a_list_is_not_called_ready(tmp_path: Path) -> None:
+    with Simulator() as simulator:
+        (found,) = await check(tmp_path, {**RUN, "base_url": f"{simulator.url}/nothing-here"})
+    assert found.usable
+    assert "not known" in found.state
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"data": [{"id": "x"}], "has_more": True, "last_id": "x"},
+        {"models": [{"name": "models/x"}], "nextPageToken": "again"},
+    ],
+    ids=["openai and anthropic", "gemini"],
+)
+async def test_a_list_that_never_ends_is_left(tmp_path: Path, reply: dict[str, Any]) -> None:
+    protocol = "generate_content" if "models" in reply else "messages"
+    async with served(lambda _: web.json_response(reply)) as base:
+        (found,) = await check(tmp_path, {**RUN, "protocol": protocol, "base_url": f"{base}/v1"})
+    assert not found.usable
+    assert "does not list" in found.state

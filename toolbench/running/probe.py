@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,26 @@ import httpx
 
 from toolbench.adapters import adapter_for
 from toolbench.adapters.faults import classify
+from toolbench.adapters.listing import LISTINGS
+from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.config import Config, ModelConfig, public_url
 from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, ServingError
-from toolbench.running.redaction import credentials, extra_headers, key_of, redactor_for
-
-LISTING: Mapping[str, str] = {"ollama_chat": "/tags"}
-"""Path that lists models, by protocol; ``/models`` everywhere else."""
+from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of, redactor_for
 
 PATIENCE = 10.0
 """Seconds a server may take in all."""
 
 LARGEST_LIST = 4_000_000
-"""Bytes of a list of models that are read at most."""
+"""Bytes of one page of a list of models that are read at most."""
+
+MOST_PAGES = 50
+
+NO_LIST = (404, 405, 501)
+"""What a server answers that is there and has no list of models."""
+
+READY = "ready"
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ async def _entry(
 ) -> Probe:
     try:
         (model,) = Config.from_json({**rest, "runs": [entry], "baselines": []}, where).runs
-        state = await _state(client, model)
+        usable, state = await _state(client, model)
     except (ConfigError, ServingError) as fault:
         names = {name: str(entry.get(name, "?")) for name in ("provider", "model", "protocol")}
         address = public_url(str(entry.get("base_url", "?")))
@@ -76,41 +82,65 @@ async def _entry(
         state = str(fault).replace("runs[0]", f"runs[{index}]")
         return Probe(**names, address=address, usable=False, state=state, gates="")
     gates = ", ".join(f"{name} {value}" for name, value in sorted(model.capabilities.items()))
-    usable = state is None
-    shown = state or "ready"
     return Probe(
-        model.provider, model.model, model.protocol, public_url(model.base_url), usable, shown, gates
+        model.provider, model.model, model.protocol, public_url(model.base_url), usable, state, gates
     )
 
 
-async def _state(client: httpx.AsyncClient, model: ModelConfig) -> str | None:
-    """Return what stands in the way, or ``None``."""
-    adapter = adapter_for(model.protocol)
+async def _state(client: httpx.AsyncClient, model: ModelConfig) -> tuple[bool, str]:
+    """Return whether a run could start, and why or why not."""
+    adapter, dialect = adapter_for(model.protocol), dialect_of(model)
     if model.kind == "embedded":
         from toolbench.local.weights import resolve
 
         resolve(model.weights)
-        return None
+        return True, READY
     key = key_of(model)
-    headers = {**(adapter.auth_headers(key) if key else {}), **extra_headers(model)}
+    headers = httpx.Headers(dict(dialect.headers))
+    headers.update(adapter.auth_headers(key) if key else {})
+    headers.update(extra_headers(model))
     redact = redactor_for(Config(runs=(model,)))
-    url = httpx.URL(model.base_url).copy_with(userinfo=b"")
-    url = url.copy_with(path=url.path.rstrip("/") + LISTING.get(model.protocol, "/models"))
-    login = credentials(model.base_url)
     try:
-        async with (
-            asyncio.timeout(PATIENCE),
-            client.stream("GET", url, headers=headers, auth=login) as response,
-        ):
-            text = redact(await _bounded(response))
+        async with asyncio.timeout(PATIENCE):
+            return await _listed(client, model, headers, redact)
     except (httpx.HTTPError, TimeoutError, OSError, ValueError, OverflowError, httpx.InvalidURL) as fault:
         reason = " ".join(str(fault).split()) or type(fault).__name__
-        return f"no answer from {public_url(model.base_url)}: {redact(reason)}"
-    if response.status_code in (404, 405, 501):
-        return None  # The server is there and has no list of models; nothing more can be learnt cheaply.
-    if not response.is_success:
-        return classify(response.status_code, redact.headers(response.headers), text).message
-    return _listed(text, model)
+        return False, f"no answer from {public_url(model.base_url)}: {redact(reason)}"
+
+
+async def _listed(
+    client: httpx.AsyncClient, model: ModelConfig, headers: httpx.Headers, redact: Redactor
+) -> tuple[bool, str]:
+    """Follow the list of models until the configured one is found."""
+    listing = LISTINGS[model.protocol]
+    url = httpx.URL(model.base_url).copy_with(userinfo=b"")
+    url = url.copy_with(path=url.path.rstrip("/") + listing.path)
+    names: list[str] = []
+    query: dict[str, str] | None = dict(listing.query)
+    asked: list[dict[str, str]] = []
+    while query is not None and query not in asked and len(asked) < MOST_PAGES:
+        asked.append(query)
+        page = url.copy_merge_params(query) if query else url
+        login = credentials(model.base_url)
+        async with client.stream("GET", page, headers=headers, auth=login) as response:
+            text = redact(await _bounded(response))
+        if response.status_code in NO_LIST:
+            return True, "the server answers and has no list of models; whether it has this one is not known"
+        if not response.is_success:
+            return False, classify(response.status_code, redact.headers(response.headers), text).message
+        try:
+            body = loads_strict(text)
+        except StrictJSONError:
+            return False, "the address answers, but not with JSON: is the API version missing in base_url?"
+        told = body if isinstance(body, dict) else {}
+        names += listing.names(told)
+        if any(listing.matches(name, model.model) for name in names):
+            return True, READY
+        query = listing.following(told)
+    if not names:
+        return True, "the server answers and lists no models; whether it has this one is not known"
+    shown = ", ".join(name[:80] for name in names[:5]) + (" …" if len(names) > 5 else "")
+    return False, f"the server does not list {model.model!r}; it has {shown}"
 
 
 async def _bounded(response: httpx.Response) -> str:
@@ -121,23 +151,3 @@ async def _bounded(response: httpx.Response) -> str:
         if len(read) > LARGEST_LIST:
             raise ValueError(f"the list of models is longer than {LARGEST_LIST} bytes")
     return read.decode("utf-8", "replace")
-
-
-def _listed(text: str, model: ModelConfig) -> str | None:
-    try:
-        body = loads_strict(text)
-    except StrictJSONError:
-        return "the address answers, but not with JSON: is the API version missing in base_url?"
-    names = _names(body)
-    if names and not any(model.model == name or name.endswith(f"/{model.model}") for name in names):
-        shown = ", ".join(name[:80] for name in names[:5]) + (" …" if len(names) > 5 else "")
-        return f"the server does not list {model.model!r}; it has {shown}"
-    return None
-
-
-def _names(body: object) -> Sequence[str]:
-    if not isinstance(body, dict):
-        return []
-    listed = body.get("data") or body.get("models") or []
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return [str(entry.get("id") or entry.get("name") or entry.get("model")) for entry in entries]
