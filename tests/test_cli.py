@@ -15,6 +15,7 @@ from tests.support import ROOT
 from toolbench.cli import main
 from toolbench.cli.plain import plain_errors
 from toolbench.domain.log import LOG_NAME
+from toolbench.simulator import Simulator
 
 DELIVERY = [
     "--tools",
@@ -298,6 +299,37 @@ def test_nothing_printed_is_obeyed_by_the_terminal_or_fakes_a_line(
         assert "\x1b" not in result.output
         assert "\\u001b" in result.output
         assert "\\n" in result.output
+
+
+def test_models_against_lists_what_differs_and_says_so_by_its_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIM_KEY", "any-key-will-do")
+    rules = [
+        {"when": {"after_tool_result": True}, "then": {"text": "Rain."}},
+        {"then": {"calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}},
+    ]
+    served = {"m": {"dialect": "openai"}, "gate/m": {"dialect": "compatible"}}
+    with Simulator({"models": served, "rules": rules}) as sim:
+        common = {"protocol": "chat_completions", "base_url": sim.base_url("chat_completions")}
+        common["api_key_env"] = "SIM_KEY"
+        runs = [{**common, "provider": "a", "model": "m"}, {**common, "provider": "b", "model": "gate/m"}]
+        runs.append({**common, "provider": "c", "model": "m"})
+        result = invoke("models", "--config", config(tmp_path, runs=runs), "--against", "a")
+    assert result.exit_code == 1
+    first, *listed, last = result.stdout.splitlines()
+    assert (
+        first == f"a/m/chat_completions directly and as b/gate/m/chat_completions: {len(listed)} differences"
+    )
+    assert "  changed (call, whole) model name: m → gate/m" in listed
+    assert "  dropped (call, streamed) fingerprint: present → nothing" in listed
+    assert last == "a/m/chat_completions directly and as c/m/chat_completions: 0 differences"
+
+
+def test_models_against_an_unknown_label_is_one_line(tmp_path: Path) -> None:
+    entry = {"provider": "a", "model": "m", "protocol": "responses", "base_url": "http://127.0.0.1:9/v1"}
+    line = one_line(invoke("models", "--config", config(tmp_path, runs=[entry]), "--against", "z"))
+    assert "--against z" in line
 
 
 class _Private(httpx.HTTPError):

@@ -14,6 +14,9 @@ CONFIGS = {"../config.example.json": "../config.json", "../runs/demo.config.json
 """Configurations that notebooks name in a checkout, and the one they find in a workspace."""
 
 
+EXAMPLES = ("config.example.json", "simulator.example.json")
+
+
 def make_workspace(folder: Path) -> list[Path]:
     """Make a workspace: suites, notebooks, configuration, gates, README and .gitignore.
 
@@ -46,7 +49,7 @@ def _contents() -> Mapping[str, str]:
         ".gitignore": starter.joinpath("gitignore").read_text("utf-8"),
         "config.json": starter.joinpath("config.json").read_text("utf-8"),
         "gates.json": resources.files("toolbench.numbers").joinpath("default_gates.json").read_text("utf-8"),
-        "config.example.json": (root / "config.example.json").read_text("utf-8"),
+        **{name: (root / name).read_text("utf-8") for name in EXAMPLES},
         **{str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(suites)},
         **{f"notebooks/{path.name}": _notebook(path) for path in sorted(root.glob("notebooks/*.ipynb"))},
     }

@@ -89,16 +89,28 @@ def run(
 
 @click.command()
 @click.option("--config", type=EXISTING, required=True)
+@click.option(
+    "--against",
+    metavar="LABEL",
+    help="Play one fixed exchange with the entry of this provider label and through every other entry with "
+    "the same model and protocol, and list what the others drop or change (a few hundred tokens each).",
+)
 @plain_errors
-def models(config: Path) -> None:
+def models(config: Path, against: str | None) -> None:
     """List the configured models and check key and address of each with one cheap request.
 
+    Exit code 1 when a gateway differs from the provider, 2 when a model cannot be called.
+
     \b
-    Example:
+    Examples:
       toolbench models --config config.json
+      toolbench models --config config.json --against openai
     """
     import asyncio
 
+    if against is not None:
+        _gateways(config, against)
+        return
     from toolbench.running.probe import probe
 
     found = asyncio.run(probe(config))
@@ -108,3 +120,16 @@ def models(config: Path) -> None:
         name = f"{entry.provider}/{entry.model} ({entry.protocol}, {entry.address})"
         item(f"{mark} {name}: {entry.state}{gates}")
     sys.exit(0 if all(entry.usable for entry in found) else 2)
+
+
+def _gateways(config: Path, label: str) -> None:
+    import asyncio
+
+    from toolbench.running.gateway import compare_gateways
+
+    found = asyncio.run(compare_gateways(config, label))
+    for pair in found:
+        item(f"{pair.direct.key} directly and as {pair.gateway.key}: {len(pair.differences)} differences")
+        for difference in pair.differences:
+            item(f"  {difference}")
+    sys.exit(1 if any(pair.differences for pair in found) else 0)

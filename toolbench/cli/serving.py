@@ -47,8 +47,9 @@ def serve_simulator(host: str, port: int, script: Path | None) -> None:
     """Serve a strict imitation of five providers' wire formats until Ctrl-C.
 
     \b
-    Example:
+    Examples:
       toolbench serve simulator --port 8081
+      toolbench serve simulator --script simulator.example.json
     """
     from toolbench.simulator import serve_forever
 

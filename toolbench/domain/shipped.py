@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def shipped() -> Path:
-    """Return the folder that holds ``contracts``, ``cases``, ``notebooks`` and ``config.example.json``."""
+    """Return the folder that holds ``contracts``, ``cases``, ``notebooks`` and the two ``*.example.json``."""
     package = Path(str(resources.files("toolbench")))
     installed = package / "_shipped"
     return installed if installed.is_dir() else package.parent
