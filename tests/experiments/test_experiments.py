@@ -28,8 +28,8 @@ from toolbench.experiments import (
     wire,
     wording,
 )
-from toolbench.experiments.decisions import changed_cases, changes, decision
 from toolbench.experiments.playing import Plan
+from toolbench.numbers.decisions import changed_cases, changes, decision
 from toolbench.numbers.frames import load_run
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
@@ -184,7 +184,7 @@ def test_a_decision_names_tools_in_order_and_leaves_arguments_out() -> None:
 def test_curves_end_at_the_metrics(played: Played) -> None:
     view = played(consistency.plan(), "repeated", repetitions=3)
     (arm,) = consistency.arms(view)
-    curves = consistency.curves(view, arm)
+    curves = consistency.curves(view.at(view.attempts, arm), view.players)
     figures_of = view.at(view.metrics, arm)
     for player in view.players:
         mine = curves[curves["player"] == player]
@@ -193,7 +193,7 @@ def test_curves_end_at_the_metrics(played: Played) -> None:
         for name in ("pass^k", "pass@k"):
             expected = of(figures_of, player=player, metric=name)["value"]
             assert mine[name].iloc[-1] == pytest.approx(expected)
-    cases = consistency.by_case(view, arm)
+    cases = consistency.by_case(view.at(view.attempts, arm))
     assert set(cases[cases["player"] == "keyword_router"]["distinct"]) == {1}
     modal = cases[cases["player"] == "random_tool"]["modal_share"].mean()
     assert modal == pytest.approx(of(figures_of, player="random_tool", metric="consistency")["value"])

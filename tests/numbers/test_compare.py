@@ -11,11 +11,11 @@ import pytest
 
 from tests.numbers.support import PRICE, failed, renamed
 from toolbench.errors import InputError
-from toolbench.numbers.compare import SHOWN, compare
-from toolbench.numbers.compare_text import render
+from toolbench.numbers.compare import OUTCOMES, SHOWN, compare
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.sides import FACTORS, Side, select
+from toolbench.showing.comparison import text
 
 EN = {"lang": "en", "condition": "auto"}
 
@@ -47,12 +47,13 @@ def test_languages_and_conditions_are_compared_apart(base: ScoredRun) -> None:
     assert set(result.shared) == {"provider", "protocol", "suite", "lang", "condition"}
 
 
-def test_every_case_is_in_one_cell_of_the_discordance_table(base: ScoredRun) -> None:
+def test_every_case_has_one_outcome(base: ScoredRun) -> None:
     result = compare(*sides(base, "keyword_router", "always_silent", **EN))
-    (row,) = result.discordance.to_dict("records")
-    assert sum(row[name] for name in ("both", "only left", "only right", "neither")) == 9
+    row = result.cases["outcome"].value_counts()
+    assert set(row.index) <= set(OUTCOMES)
+    assert row.sum() == 9
     assert row["only left"] == len(result.newly_failing) > 0
-    assert row["only right"] == len(result.newly_passing)
+    assert row.get("only right", 0) == len(result.newly_passing)
 
 
 def test_newly_failing_cases_come_with_the_reasons_of_the_failing_side(base: ScoredRun) -> None:
@@ -121,7 +122,7 @@ def test_two_runs_are_compared_model_by_model(base: ScoredRun, base_run: Path, t
     result = compare(select(base), select(other), ["prompt"])
     assert result.table["model"].nunique() == 4
     assert {"model", "condition", "lang"} <= set(result.shared)
-    assert result.right == "edited"
+    assert result.sides[0][1] == "edited"
 
 
 def test_runs_that_differ_in_more_than_the_factor_are_refused_with_every_difference(
@@ -229,12 +230,12 @@ def test_few_cases_are_warned_about(base: ScoredRun) -> None:
 
 
 def test_the_text_shows_deltas_cases_and_reasons(base: ScoredRun) -> None:
-    text = render(compare(*sides(base, "keyword_router", "always_silent", **EN)))
-    assert "pass_rate" in text
-    assert "Holm" in text
-    assert "newly failing: " in text
-    assert "direct_lookup 3/3 → 0/3  missed_call" in text
-    assert "–" in text
+    said = text(compare(*sides(base, "keyword_router", "always_silent", **EN)))
+    assert "pass_rate" in said
+    assert "Holm" in said
+    assert "newly failing: " in said
+    assert "direct_lookup 3/3 → 0/3  missed_call" in said
+    assert "–" in said
 
 
 def test_every_factor_names_only_columns_and_keys_that_exist(base: ScoredRun) -> None:
@@ -246,5 +247,5 @@ def test_every_factor_names_only_columns_and_keys_that_exist(base: ScoredRun) ->
 
 
 def test_comparing_twice_gives_the_same_numbers(base: ScoredRun) -> None:
-    first, second = (render(compare(*sides(base, "keyword_router", "random_tool"))) for _ in range(2))
+    first, second = (text(compare(*sides(base, "keyword_router", "random_tool"))) for _ in range(2))
     assert first == second

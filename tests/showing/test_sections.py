@@ -57,10 +57,12 @@ def test_a_paired_effect_uses_only_cases_both_conditions_have(view: RunView) -> 
 
 def test_the_position_matters_to_the_player_that_takes_the_first_tool(view: RunView) -> None:
     page = sections.paired_effect(view, "delivery", "en", "auto", "reversed")
-    (row,) = [line for line in page.text.splitlines() if line.strip().startswith("always_first_tool")]
-    assert "9/9" in row
-    (silent,) = [line for line in page.text.splitlines() if line.strip().startswith("always_silent")]
-    assert "0/9" in silent
+    first, silent = (
+        [line for line in page.text.splitlines() if line.strip().startswith(player)]
+        for player in ("always_first_tool", "always_silent")
+    )
+    assert "9/9" in first[1]
+    assert "0/9" in silent[1]
 
 
 def test_plots_say_in_words_what_they_show(view: RunView) -> None:

@@ -112,9 +112,9 @@ def compare(
       toolbench compare runs/demo --where condition=auto --left model=a --right model=b
     """
     from toolbench.numbers.compare import compare as paired
-    from toolbench.numbers.compare_text import render
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.sides import select
+    from toolbench.showing.comparison import text
 
     runs = [load_run(left)]
     runs.append(load_run(right) if right else runs[0])
@@ -123,7 +123,7 @@ def compare(
     # What was chosen differently is what is compared, unless said otherwise.
     apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
     factors = factor or tuple("model" if name == "provider" else name for name in apart)
-    say(render(paired(sides[0], sides[1], factors=factors)))
+    say(text(paired(sides[0], sides[1], factors=factors)))
 
 
 @click.command()

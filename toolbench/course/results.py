@@ -13,8 +13,11 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Mode
 from toolbench.domain.record import Progress
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import Suite
+from toolbench.numbers.compare import DIFFERING, compare
+from toolbench.numbers.sides import select
 from toolbench.running.runner import run_matrix
 from toolbench.showing import html
+from toolbench.showing.comparison import with_players
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
@@ -111,17 +114,15 @@ def results_page(view: RunView, words: Words) -> Page:
 
 def wording_page(view: RunView, words: Words) -> Page:
     """How many scenarios each player passes with good and with bad descriptions, and which ones changed."""
-    good, bad = _attempts(view, AUTO), _attempts(view, BAD)
+    sides = [select(view.scored, name, condition=name) for name in (AUTO, BAD)]
+    cases = with_players(view, compare(sides[0], sides[1], ["condition"], ["pass_rate"])).cases
+    order = {case: place for place, case in enumerate(_cases(_attempts(view, AUTO)))}
     rows = []
     for player in view.players:
-        pair = [
-            f[(f["player"] == player) & f["scored"].astype(bool)].set_index("case_id") for f in (good, bad)
-        ]
-        shared = [case for case in _cases(good) if case in pair[0].index and case in pair[1].index]
-        passed = [[case for case in shared if bool(one.loc[case, "passed"])] for one in pair]
-        changed = [case for case in shared if (case in passed[0]) != (case in passed[1])]
-        counts = [f"{len(one)}/{len(shared)}" for one in passed]
-        rows.append((player, *counts, "; ".join(_question(view, case) for case in changed) or "—"))
+        mine = cases[cases["player"] == player].sort_values("case_id", key=lambda ids: ids.map(order))
+        counts = [f"{int(mine[side].sum())}/{len(mine)}" for side in ("left_passed", "right_passed")]
+        changed = mine.loc[mine["outcome"].isin(DIFFERING), "case_id"]
+        rows.append((player, *counts, "; ".join(_question(view, str(case)) for case in changed) or "—"))
     names = ("player", "good", "bad", "changed")
     return html.table(pd.DataFrame(rows, columns=[words(f"column_{name}") for name in names]))
 

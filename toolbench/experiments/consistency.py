@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, Settings
 from toolbench.domain.suite import Suite
 from toolbench.experiments import figures
-from toolbench.experiments.effects import each, percent
 from toolbench.experiments.playing import Plan, Refusal, subjects
-from toolbench.numbers.repeats import ESTIMATES
+from toolbench.numbers.repeats import by_case, curves
 from toolbench.showing import html, plots
+from toolbench.showing.format import each, percent
 from toolbench.showing.html import Page
 from toolbench.showing.sections import figures as known_figures
 from toolbench.showing.sections import is_control
@@ -68,56 +67,11 @@ def arms(view: RunView) -> list[Arm]:
     return found
 
 
-def by_case(view: RunView, arm: Arm) -> pd.DataFrame:
-    """Return ``player, case_id, repetitions, passed, distinct, modal_share`` for repeated cases of one arm.
-
-    ``distinct`` counts different behaviour (decision and arguments); ``modal_share`` is the share of
-    repetitions that behave in the most frequent way.
-    """
-    frame = view.at(view.attempts, arm)
-    scored = frame[frame["scored"].astype(bool)]
-    rows = []
-    for (player, case), mine in scored.groupby(["player", "case_id"], sort=True):
-        counts = mine["signature"].value_counts()
-        if len(mine) > 1:
-            rows.append(
-                {
-                    "player": player,
-                    "case_id": case,
-                    "repetitions": len(mine),
-                    "passed": int(mine["passed"].sum()),
-                    "distinct": len(counts),
-                    "modal_share": float(counts.max() / len(mine)),
-                }
-            )
-    columns = ["player", "case_id", "repetitions", "passed", "distinct", "modal_share"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def curves(view: RunView, arm: Arm) -> pd.DataFrame:
-    """Return ``player, k, pass^k, pass@k``: means over cases, for k up to what every case of a player has.
-
-    At the largest k these are the metrics ``pass^k`` and ``pass@k``.
-    """
-    cases = by_case(view, arm)
-    rows = []
-    for player in view.players:
-        mine = cases[cases["player"] == player]
-        counts = list(zip(mine["repetitions"], mine["passed"], strict=True))
-        for k in range(1, int(mine["repetitions"].min()) + 1 if len(mine) else 1):
-            means = {
-                name: float(np.mean([estimate(n, c, k) for n, c in counts]))
-                for name, estimate in ESTIMATES.items()
-            }
-            rows.append({"player": player, "k": k, **means})
-    return pd.DataFrame(rows, columns=["player", "k", *ESTIMATES])
-
-
 def agreement_page(view: RunView) -> Page:
     """Modal share, distinct decisions, ``pass^k`` and ``pass@k`` of every arm, with intervals."""
     rows = []
     for arm in arms(view):
-        table, cases = view.at(view.metrics, arm), by_case(view, arm)
+        table, cases = view.at(view.metrics, arm), by_case(view.at(view.attempts, arm))
         for player in view.players:
             mine = known_figures(table, player)
             if not mine:
@@ -145,7 +99,7 @@ def grid_page(view: RunView) -> Page:
     pages = []
     for arm in arms(view):
         frame = view.at(view.attempts, arm)
-        cases = by_case(view, arm)
+        cases = by_case(view.at(view.attempts, arm))
         for player in subjects(view):
             if frame[frame["player"] == player].empty:
                 continue
@@ -161,8 +115,7 @@ def curves_page(view: RunView) -> Page:
     """``pass@k`` and ``pass^k`` over k: how much trying again helps, and how long luck holds."""
     pages = []
     for arm in arms(view):
-        table = curves(view, arm)
-        table = table[table["player"].isin(subjects(view))]
+        table = curves(view.at(view.attempts, arm), subjects(view))
         if table.empty:
             continue
         last = table.groupby("player", sort=False).last()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pandas as pd
 
 from toolbench.domain.suite import Suite
-from toolbench.experiments.effects import each, fraction, number, percent, points
 from toolbench.experiments.playing import places
 from toolbench.experiments.tool_order import orders
-from toolbench.numbers.paired import DRAWS, Pairs, difference_interval
+from toolbench.numbers.decisions import preference
 from toolbench.numbers.rows import GROUP
 from toolbench.showing import html, plots
+from toolbench.showing.format import each, fraction, p_text, percent, points
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
@@ -46,7 +43,7 @@ def first_position(view: RunView, seed: int = 0) -> pd.DataFrame:
             ]
             made = chosen.assign(first=first)
             made = made[made["first"] != ""]
-            rows.append({"player": player, "suite": suite, "lang": lang, **_preference(made, seed)})
+            rows.append({"player": player, "suite": suite, "lang": lang, **preference(made, seed)})
     return pd.DataFrame(rows)
 
 
@@ -61,35 +58,6 @@ def _first_tools(suite: Suite, lang: str, by_condition: dict[str, str]) -> dict[
     return {key: tools[0].name for key, tools in offers.items() if len(tools) > 1}
 
 
-def _preference(made: pd.DataFrame, seed: int) -> dict[str, Any]:
-    draw = np.random.default_rng(seed)
-    hits, expected, sizes = [], [], []
-    shuffled = np.zeros(DRAWS)
-    for _, case in made.groupby("case_id", sort=True):
-        chosen, first = case["tool"].to_numpy(dtype=str), case["first"].to_numpy(dtype=str)
-        hits.append(float((chosen == first).sum()))
-        expected.append(float((chosen[:, None] == first[None, :]).mean(axis=1).sum()))
-        sizes.append(float(len(case)))
-        shuffled += (draw.permuted(np.tile(first, (DRAWS, 1)), axis=1) == chosen).sum(axis=1)
-    total = sum(sizes)
-    if not total:
-        missing = dict.fromkeys(["expected", "excess", "ci_low", "ci_high", "p"], np.nan)
-        return {"calls": 0, "first": 0, **missing}
-    size = np.array(sizes)
-    low, high = difference_interval(Pairs(np.array(expected), size, np.array(hits), size))
-    distance = abs(sum(hits) - sum(expected))
-    extreme = int((np.abs(shuffled - sum(expected)) >= distance - 1e-9).sum())
-    return {
-        "calls": int(total),
-        "first": int(sum(hits)),
-        "expected": sum(expected),
-        "excess": (sum(hits) - sum(expected)) / total,
-        "ci_low": low,
-        "ci_high": high,
-        "p": (extreme + 1) / (DRAWS + 1),
-    }
-
-
 def first_position_page(view: RunView) -> Page:
     """How often the first tool of the list was called, against how often it should have been."""
     table = first_position(view)
@@ -100,7 +68,7 @@ def first_position_page(view: RunView) -> Page:
             "first tool called": fraction(row.first, row.calls),
             "expected": percent(row.expected / row.calls) if row.calls else "–",
             "excess [95 %]": points(row.excess, row.ci_low, row.ci_high),
-            "p": number(row.p),
+            "p": p_text(row.p),
         }
         for row in each(table)
     ]

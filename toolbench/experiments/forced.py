@@ -14,16 +14,12 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
 from toolbench.experiments import figures
-from toolbench.experiments.effects import (
-    Effects,
-    case_table,
-    condition_effects,
-    each,
-    effect_table,
-    fraction,
-)
+from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.playing import Plan, pair, places, subjects, under
+from toolbench.numbers.compare import Comparison
 from toolbench.showing import html
+from toolbench.showing.comparison import case_table
+from toolbench.showing.format import each, fraction
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView, attempt_key
 
@@ -64,7 +60,7 @@ def conditions(view: RunView) -> tuple[str, str]:
     return pair(view, "tool_choice", "auto", "required")
 
 
-def paired(view: RunView) -> Effects:
+def paired(view: RunView) -> Comparison:
     """Compare both on the cases that need a call."""
     auto, forced = conditions(view)
     return condition_effects(view, auto, [forced], METRICS)

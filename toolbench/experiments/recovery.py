@@ -6,26 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.experiments import figures
-from toolbench.experiments.effects import (
-    Effects,
-    case_table,
-    condition_effects,
-    each,
-    effect_table,
-    fraction,
-    percent,
-)
+from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.faults import inject, split
 from toolbench.experiments.playing import Plan, Refusal, pair, subjects
-from toolbench.numbers.intervals import share_intervals
+from toolbench.numbers.compare import Comparison
+from toolbench.numbers.tables import share_of
 from toolbench.showing import html
+from toolbench.showing.comparison import case_table
+from toolbench.showing.format import each, fraction, percent
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView, attempt_key
 
@@ -132,16 +126,15 @@ def by_code(view: RunView) -> pd.DataFrame:
 
 
 def _share(mine: pd.DataFrame) -> dict[str, Any]:
-    sums = _answered(mine).groupby(["suite", "case_id"])["right"].agg(["sum", "size"]).to_numpy(dtype=float)
-    low, high = share_intervals(sums[:, :1], sums[:, 1:])
-    right, answers = int(sums[:, 0].sum()), int(sums[:, 1].sum())
+    found = share_of(_answered(mine), "right", ["suite", "case_id"])
+    right, answers = found["numerator"], found["denominator"]
     failed = len(mine) and not mine["scored"].any()
     return {
         "right": right,
         "answers": answers,
-        "value": right / answers if answers else np.nan,
-        "low": float(low[0]),
-        "high": float(high[0]),
+        "value": found["value"],
+        "low": found["ci_low"],
+        "high": found["ci_high"],
         "text": f"{right}/{answers}" if answers else "err" if failed else "–",
     }
 
@@ -164,7 +157,7 @@ def by_code_page(view: RunView) -> Page:
     return html.join(pages)
 
 
-def paired(view: RunView) -> Effects:
+def paired(view: RunView) -> Comparison:
     """Compare answers after an error with and without a hint, on the same cases."""
     with_hint, without = conditions(view)
     return condition_effects(view, with_hint, [without], METRICS)

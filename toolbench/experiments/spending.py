@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pandas as pd
 
 from toolbench.experiments import figures
-from toolbench.experiments.effects import each
 from toolbench.experiments.playing import subjects
 from toolbench.showing import html
+from toolbench.showing.format import each
 from toolbench.showing.html import Page
 from toolbench.showing.sections import figures as known_figures
 from toolbench.showing.view import Arm, RunView

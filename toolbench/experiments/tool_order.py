@@ -16,18 +16,13 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config
 from toolbench.domain.suite import Suite
 from toolbench.experiments import figures
-from toolbench.experiments.decisions import changed_cases, changes, decided, modes
-from toolbench.experiments.effects import (
-    LONGEST,
-    Effects,
-    condition_effects,
-    each,
-    effect_table,
-    fraction,
-    percent,
-)
+from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.playing import Plan, Refusal, families, places, subjects
+from toolbench.numbers.compare import Comparison
+from toolbench.numbers.decisions import changed_cases, changes, decided, modes
 from toolbench.showing import html
+from toolbench.showing.comparison import LONGEST
+from toolbench.showing.format import each, fraction, percent
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView
 
@@ -128,7 +123,7 @@ def flips(view: RunView) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def paired(view: RunView) -> Effects:
+def paired(view: RunView) -> Comparison:
     """Compare the canonical order with every other one, case by case."""
     names = list(orders(view).values())
     return condition_effects(view, names[0], names[1:], ["pass_rate"])

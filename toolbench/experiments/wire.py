@@ -12,20 +12,14 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
-from toolbench.experiments.decisions import changes, decided
-from toolbench.experiments.effects import (
-    Effects,
-    case_table,
-    each,
-    effect_table,
-    effects,
-    fraction,
-    percent,
-    slope_pages,
-)
+from toolbench.experiments.effects import effect_table, effects, slope_pages
 from toolbench.experiments.playing import Plan, Refusal, politely, under
+from toolbench.numbers.compare import Comparison
+from toolbench.numbers.decisions import changes, decided
 from toolbench.numbers.sides import select
 from toolbench.showing import html
+from toolbench.showing.comparison import case_table
+from toolbench.showing.format import each, fraction, percent
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
@@ -95,7 +89,7 @@ def models(view: RunView) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def paired(view: RunView) -> Effects:
+def paired(view: RunView) -> Comparison:
     """Compare the first protocol of every model with each of its others."""
     sides = []
     with politely():

@@ -10,15 +10,11 @@ import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.suite import Suite
-from toolbench.experiments.effects import (
-    Effects,
-    case_table,
-    condition_effects,
-    effect_table,
-    slope_pages,
-)
+from toolbench.experiments.effects import condition_effects, effect_table, slope_pages
 from toolbench.experiments.playing import Plan, Refusal, pair, places, under
+from toolbench.numbers.compare import Comparison
 from toolbench.showing import html
+from toolbench.showing.comparison import case_table
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
@@ -64,7 +60,7 @@ def _condition(field: Field, variant: str) -> Condition:
     return replace(usual, name=name, descriptions=variant)
 
 
-def paired(view: RunView, field: Field, left: str, right: str) -> Effects:
+def paired(view: RunView, field: Field, left: str, right: str) -> Comparison:
     """Compare the two variants case by case.
 
     Raises
@@ -113,7 +109,7 @@ def _tools(suite: Suite, lang: str, variant: str | None) -> Iterator[tuple[str, 
                 yield f"{tool.name}: {name}", str(schema.get("description", "–"))
 
 
-def effect_page(found: Effects, left: str, right: str) -> Page:
+def effect_page(found: Comparison, left: str, right: str) -> Page:
     """Slopes with the paired difference, and the table of all figures."""
     caption = f"{named(left)} → {named(right)}, on the same cases"
     return slope_pages(found, "pass_rate", named(left), named(right)) + effect_table(found, caption)
@@ -124,13 +120,13 @@ def named(variant: str) -> str:
     return variant or "own wording"
 
 
-def changed_page(found: Effects) -> Page:
+def changed_page(found: Comparison) -> Page:
     """Cases that fail only with the right wording, then those that pass only with it."""
     failing = case_table(found.newly_failing, "Newly failing")
     return failing + case_table(found.newly_passing, "Newly passing")
 
 
-def classes(found: Effects) -> pd.DataFrame:
+def classes(found: Comparison) -> pd.DataFrame:
     """Return ``player, suite, lang, case_class, cases, newly_failing, newly_passing``."""
     keys = ["player", "suite", "lang", "case_class"]
     marked = found.cases.assign(
@@ -148,7 +144,7 @@ def classes(found: Effects) -> pd.DataFrame:
     )
 
 
-def classes_page(found: Effects) -> Page:
+def classes_page(found: Comparison) -> Page:
     """Classes of cases in which anything changed."""
     table = classes(found)
     moved = table[(table["newly_failing"] > 0) | (table["newly_passing"] > 0)]

@@ -1,4 +1,4 @@
-"""Two sides of one question, paired by case: two runs, or two models, conditions, prompts or protocols.
+"""Sides of one question, two and two paired by case: runs, models, conditions, prompts or protocols.
 
 The sides must agree in everything but the compared factors. Where they do not, the comparison is refused and
 the differences are listed (:mod:`toolbench.numbers.sides`).
@@ -6,7 +6,7 @@ the differences are listed (:mod:`toolbench.numbers.sides`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,10 @@ SHOWN = (
 """Metrics compared unless others are asked for: together they are the family of Holm's correction."""
 
 OUTCOMES = ("both", "only left", "only right", "neither")
+DIFFERING = OUTCOMES[1:3]
 TABLE = {
+    "before": "str",
+    "after": "str",
     "metric": "str",
     "left": "float64",
     "right": "float64",
@@ -63,39 +66,37 @@ REASONS_KEPT = 3
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two sides differ in.
+    """What sides differ in: two of them, or several pairs that are corrected together.
 
     Attributes
     ----------
+    sides
+        Labels of the left and the right side of every pair.
+    shared
+        Group columns that both sides of a pair have in common, in ``table`` and ``cases``.
     table
-        One row per pair of groups and metric: the shared group columns, ``metric``, ``left``, ``right``,
-        ``delta`` (right minus left), ``ci_low``, ``ci_high``, ``p``, ``p_holm`` (Holm over the whole table),
-        ``test``, ``cases`` (pairs with a figure on both sides), ``detectable`` (smallest true difference
-        that so many cases show with 80 % power), ``cases_needed`` (for a true difference as large as the
-        one seen).
+        One row per pair of groups and metric: the shared group columns, ``before``, ``after`` (labels of the
+        sides), ``metric``, ``left``, ``right``, ``delta`` (right minus left), ``ci_low``, ``ci_high``, ``p``,
+        ``p_holm`` (Holm over the whole table), ``test``, ``cases`` (pairs with a figure on both sides),
+        ``detectable`` (smallest true difference that so many cases show with 80 % power), ``cases_needed``
+        (for a true difference as large as the one seen).
     cases
-        One row per paired case: the shared group columns, ``case_id``, ``case_class``, ``left_passed``,
-        ``left_n``, ``right_passed``, ``right_n``, ``outcome`` (``both``, ``only left``, ``only right``,
-        ``neither``; a side has a case when more than half of its scored repetitions pass), ``codes`` and
-        ``reasons`` of the side that fails (of the right one when both do).
+        One row per paired case: the shared group columns, ``before``, ``after``, ``case_id``, ``case_class``,
+        ``left_passed``, ``left_n``, ``right_passed``, ``right_n``, ``outcome`` (``both``, ``only left``,
+        ``only right``, ``neither``; a side has a case when more than half of its scored repetitions pass),
+        ``moved`` (the sides do not behave alike), ``codes`` and ``reasons`` of the side that fails (of the
+        right one when both do).
     unpaired, warnings
         Lines on groups and cases left out, and on too few cases or repetitions.
     """
 
-    left: str
-    right: str
+    sides: tuple[tuple[str, str], ...]
     factors: tuple[str, ...]
     shared: tuple[str, ...]
     table: pd.DataFrame
     cases: pd.DataFrame
     unpaired: tuple[str, ...]
     warnings: tuple[str, ...]
-
-    @property
-    def discordance(self) -> pd.DataFrame:
-        """Number of cases by outcome, one row per pair of groups."""
-        counts = self.cases.groupby([*self.shared, "outcome"], sort=False).size().unstack(fill_value=0)
-        return counts.reindex(columns=list(OUTCOMES), fill_value=0).reset_index()
 
     @property
     def newly_failing(self) -> pd.DataFrame:
@@ -132,35 +133,65 @@ def compare(
     InputError
         When a name is unknown, nothing can be paired, or the sides differ outside the factors.
     """
+    return compare_all([(left, right)], factors, metrics, seed)
+
+
+def compare_all(
+    sides: Iterable[tuple[Side, Side]],
+    factors: Sequence[str] = ("model",),
+    metrics: Sequence[str] = SHOWN,
+    seed: int = 0,
+) -> Comparison:
+    """Compare several pairs of sides that answer one question: one table, one family of Holm's correction.
+
+    Parameters and errors are those of :func:`compare`.
+
+    Raises
+    ------
+    InputError
+        Also when there is no pair.
+    """
     rates = _rates(metrics)
-    shared, pairs = pair_groups(left, right, factors)
-    rows: list[dict[str, Any]] = []
-    cases: list[pd.DataFrame] = []
-    unpaired = lonely_groups(left, right, shared)
-    for key, keys in pairs.items():
-        named = dict(zip(shared, key, strict=True))
-        ours, theirs = (_judged(side.attempts, k) for side, k in zip((left, right), keys, strict=True))
-        same, lines = common_cases(ours, theirs)
-        unpaired += [f"{'/'.join(key)}: {line}" for line in lines]
-        ours, theirs = ours[ours["case_id"].isin(same)], theirs[theirs["case_id"].isin(same)]
-        rows += [{**named, **row} for row in paired_rows(ours, theirs, rates, seed)]
-        found = [_of_group(side.findings, k) for side, k in zip((left, right), keys, strict=True)]
-        cases.append(_case_rows(ours, theirs, found[0], found[1]).assign(**named))
-    table = pd.DataFrame(rows, columns=[*shared, *TABLE]).astype(TABLE)
+    made = [_Pair(left, right, factors, rates, seed) for left, right in sides]
+    if not made:
+        raise InputError("compare: there is nothing to compare")
+    shared = list(dict.fromkeys(column for one in made for column in one.shared))
+    table = pd.DataFrame([row for one in made for row in one.rows], columns=[*shared, *TABLE]).astype(TABLE)
     tested = table["p"].notna()
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_list())
-    of_cases = pd.concat(cases, ignore_index=True)
-    of_cases = of_cases[[*shared, *(name for name in of_cases if name not in shared)]]
+    cases = pd.concat([frame for one in made for frame in one.cases], ignore_index=True)
+    first = [*shared, "before", "after"]
     return Comparison(
-        left=left.label,
-        right=right.label,
+        sides=tuple((one.left.label, one.right.label) for one in made),
         factors=tuple(factors),
         shared=tuple(shared),
         table=table,
-        cases=of_cases,
-        unpaired=tuple(unpaired),
-        warnings=tuple(_small(of_cases, shared)),
+        cases=cases[[*first, *(name for name in cases if name not in first)]],
+        unpaired=tuple(dict.fromkeys(line for one in made for line in one.unpaired)),
+        warnings=tuple(dict.fromkeys(line for one in made for line in _small(one.cases, one.shared))),
     )
+
+
+class _Pair:
+    """Two sides, group by group: the rows of a comparison's table, and its cases."""
+
+    def __init__(
+        self, left: Side, right: Side, factors: Sequence[str], rates: Sequence[Rate | Mean], seed: int
+    ) -> None:
+        self.left, self.right = left, right
+        self.shared, pairs = pair_groups(left, right, factors)
+        self.unpaired = lonely_groups(left, right, self.shared)
+        self.rows: list[dict[str, Any]] = []
+        self.cases: list[pd.DataFrame] = []
+        for key, keys in pairs.items():
+            named = dict(zip(self.shared, key, strict=True)) | {"before": left.label, "after": right.label}
+            ours, theirs = (_judged(side.attempts, k) for side, k in zip((left, right), keys, strict=True))
+            same, lines = common_cases(ours, theirs)
+            self.unpaired += [f"{'/'.join(key)}: {line}" for line in lines]
+            ours, theirs = ours[ours["case_id"].isin(same)], theirs[theirs["case_id"].isin(same)]
+            self.rows += [{**named, **row} for row in paired_rows(ours, theirs, rates, seed)]
+            found = [_of_group(side.findings, k) for side, k in zip((left, right), keys, strict=True)]
+            self.cases.append(_case_rows(ours, theirs, found[0], found[1]).assign(**named))
 
 
 def _rates(names: Sequence[str]) -> list[Rate | Mean]:
@@ -221,6 +252,7 @@ def _case_rows(
 ) -> pd.DataFrame:
     """Return one row per case: passes on both sides, the outcome, and why the failing side fails."""
     sides = [frame.groupby("case_id", sort=True)["passed"].agg(["sum", "size"]) for frame in (left, right)]
+    ways = [frame.groupby("case_id", sort=True)["signature"].agg(set) for frame in (left, right)]
     has_left, has_right = (counts["sum"] * 2 > counts["size"] for counts in sides)
     rows = pd.DataFrame(
         {
@@ -230,6 +262,7 @@ def _case_rows(
             "right_passed": sides[1]["sum"].astype("int64"),
             "right_n": sides[1]["size"],
             "outcome": np.select([has_left & has_right, has_left, has_right], OUTCOMES[:3], OUTCOMES[3]),
+            "moved": ways[0] != ways[1],
         }
     ).reset_index()
     blame = {"only left": _texts(right_findings), "only right": _texts(left_findings)}
@@ -251,8 +284,8 @@ def _texts(findings: pd.DataFrame) -> dict[str, tuple[tuple[str, ...], tuple[str
     }
 
 
-def _small(cases: pd.DataFrame, shared: Sequence[str]) -> Iterator[str]:
-    for key, group in groups(cases, shared):
+def _small(cases: Sequence[pd.DataFrame], shared: Sequence[str]) -> Iterator[str]:
+    for key, group in (pair for frame in cases for pair in groups(frame, shared)):
         repetitions = int(group[["left_n", "right_n"]].min(axis=1).max())
         if len(group) < FEW_CASES or repetitions < FEW_REPETITIONS:
             yield f"small sample: {'/'.join(key)} has {len(group)} paired cases, {repetitions} repetitions"

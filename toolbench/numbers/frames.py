@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -49,6 +50,11 @@ class ScoredRun:
     findings: pd.DataFrame
     planned: pd.DataFrame
     problems: list[BadLine]
+
+    @cached_property
+    def suites(self) -> Mapping[str, Suite]:
+        """The suites as they were when the run started."""
+        return self.log.header.load_suites()
 
     @property
     def missing(self) -> int:

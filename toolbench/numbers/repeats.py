@@ -67,3 +67,39 @@ def _figure(metric: str, above: Vector, below: Vector, unit: str) -> dict[str, A
         ends = share_intervals(above[:, None], below[:, None])
         low, high = float(ends[0][0]), float(ends[1][0])
     return figure(metric, numerator / denominator, numerator, denominator, low, high, unit)
+
+
+def by_case(attempts: pd.DataFrame) -> pd.DataFrame:
+    """Return ``player, case_id, repetitions, passed, distinct, modal_share`` for an arm's repeated cases.
+
+    ``distinct`` counts different behaviour (decision and arguments); ``modal_share`` is the share of
+    repetitions that behave in the most frequent way.
+    """
+    rows = []
+    scored = attempts[attempts["scored"].astype(bool)]
+    for (player, case), mine in scored.groupby(["player", "case_id"], sort=True):
+        counts = mine["signature"].value_counts()
+        passed, share = int(mine["passed"].sum()), float(counts.max() / len(mine))
+        if len(mine) > 1:
+            rows.append((player, case, len(mine), passed, len(counts), share))
+    columns = ["player", "case_id", "repetitions", "passed", "distinct", "modal_share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def curves(attempts: pd.DataFrame, players: Sequence[str]) -> pd.DataFrame:
+    """Return ``player, k, pass^k, pass@k``: means over cases, for k up to what every case of a player has.
+
+    At the largest k these are the metrics ``pass^k`` and ``pass@k``.
+    """
+    cases = by_case(attempts)
+    rows = []
+    for player in players:
+        mine = cases[cases["player"] == player]
+        counts = list(zip(mine["repetitions"], mine["passed"], strict=True))
+        for k in range(1, int(mine["repetitions"].min()) + 1 if len(mine) else 1):
+            means = {
+                name: float(np.mean([estimate(n, c, k) for n, c in counts]))
+                for name, estimate in ESTIMATES.items()
+            }
+            rows.append({"player": player, "k": k, **means})
+    return pd.DataFrame(rows, columns=["player", "k", *ESTIMATES])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from toolbench.domain.keys import PlayerKey
 from toolbench.errors import InputError
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.rows import GROUP
@@ -65,12 +66,21 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
             raise InputError(f"run {header.run_id}: no {column} {value!r} here; there is {known}")
         attempts = attempts[attempts[column] == value]
         findings = findings[findings[column] == value]
-    suites = header.load_suites()
     signatures = {
-        key: signature(header, dict(zip(GROUP, key, strict=True)), suites)
+        key: signature(header, dict(zip(GROUP, key, strict=True)), scored.suites)
         for key in positions(attempts, GROUP)
     }
     return Side(label or "/".join([header.run_id, *where.values()]), attempts, findings, signatures)
+
+
+def of_players(side: Side, players: Collection[PlayerKey]) -> Side:
+    """Return the part of a side that some players have."""
+    kept = {key: value for key, value in side.signatures.items() if PlayerKey(*key[:3]) in players}
+    frames = [
+        frame[pd.MultiIndex.from_frame(frame[list(PlayerKey._fields)]).isin(list(players))]
+        for frame in (side.attempts, side.findings)
+    ]
+    return Side(side.label, frames[0], frames[1], kept)
 
 
 def pair_groups(

@@ -82,6 +82,15 @@ class PerCase:
         return np.where(number > 0, mean, np.nan), number
 
 
+def share_of(frame: pd.DataFrame, column: str, case: Sequence[str]) -> dict[str, Any]:
+    """Return the share of rows in which a column holds, as a row of a metrics frame; cases are clusters."""
+    sums = frame.groupby(list(case))[column].agg(["sum", "size"]).to_numpy(dtype=float)
+    low, high = share_intervals(sums[:, :1], sums[:, 1:])
+    above, below = int(sums[:, 0].sum()), int(sums[:, 1].sum())
+    value = above / below if below else np.nan
+    return figure(column, value, above, below, float(low[0]), float(high[0]))
+
+
 def ratio(numerator: float, denominator: float) -> float | None:
     """Return a ratio, and no figure for an empty denominator."""
     return numerator / denominator if denominator else None

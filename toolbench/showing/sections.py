@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from toolbench.domain.codes import CODES
 from toolbench.domain.record import Attempt
+from toolbench.errors import InputError
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.choice import pareto
+from toolbench.numbers.compare import Comparison, compare
 from toolbench.numbers.gates import evaluate
+from toolbench.numbers.sides import select
 from toolbench.numbers.signature import signature
 from toolbench.showing import html, plots
+from toolbench.showing.comparison import effect_table, with_players
+from toolbench.showing.format import NAMES, each, money, percent, share
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView, attempt_key
 
-MAIN_METRICS = {
-    "pass_rate": "all checks passed",
-    "decision_accuracy": "decision",
-    "tool_selection_accuracy": "selection",
-    "raw_schema_validity": "raw validity",
-    "exact_argument_accuracy": "exact arguments",
-    "unsafe_call_rate": "unsafe calls",
-    "clarification_rate": "asked when due",
-    "error_recovery_accuracy": "recovery",
-    "final_answer_support": "answer supported",
-    "completion_rate": "completed",
-}
+MAIN_METRICS = (
+    "pass_rate",
+    "decision_accuracy",
+    "tool_selection_accuracy",
+    "raw_schema_validity",
+    "exact_argument_accuracy",
+    "unsafe_call_rate",
+    "clarification_rate",
+    "error_recovery_accuracy",
+    "final_answer_support",
+    "completion_rate",
+)
 
 
 def summary(view: RunView) -> Page:
@@ -64,7 +69,7 @@ def metric_table(view: RunView, arm: Arm) -> Page:
     table = view.at(view.metrics, arm)
     players = [player for player in view.players if figures(table, player)]
     columns: dict[str, list[str]] = {
-        "": ["scored / planned", "transport errors", *MAIN_METRICS.values(), "median ms"]
+        "": ["scored / planned", "transport errors", *(NAMES[name] for name in MAIN_METRICS), "median ms"]
     }
     for player in players:
         mine = figures(table, player)
@@ -86,16 +91,6 @@ def figures(table: pd.DataFrame, player: str) -> dict[str, dict[str, Any]]:
     mine = table[table["player"] == player]
     rows: list[dict[str, Any]] = mine.to_dict("records")  # type: ignore[assignment]
     return {str(row["metric"]): row for row in rows}
-
-
-def share(row: Mapping[str, Any]) -> str:
-    """Return ``62 % (5/8) [31–86]``, or ``–`` when the denominator is empty."""
-    if pd.isna(row["value"]):
-        return "–"
-    text = f"{100 * row['value']:.0f} % ({row['numerator']:.0f}/{row['denominator']:.0f})"
-    if not pd.isna(row["ci_low"]):
-        text += f" [{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f}]"
-    return text
 
 
 def control_table(view: RunView, arm: Arm) -> Page:
@@ -159,37 +154,35 @@ def failure_table(view: RunView, arm: Arm) -> Page:
 
 def paired_effect(view: RunView, suite: str, lang: str, left: str, right: str) -> Page:
     """Two conditions side by side on the cases both have; never one merged figure."""
-    arms = [Arm(suite, lang, left), Arm(suite, lang, right)]
-    before, after = (view.at(view.attempts, arm) for arm in arms)
-    rows = []
-    for player in view.players:
-        pair = [f[(f["player"] == player) & f["scored"].astype(bool)] for f in (before, after)]
-        shared = sorted(set(pair[0]["case_id"]) & set(pair[1]["case_id"]))
-        if not shared:
-            continue
-        shares = [f[f["case_id"].isin(shared)].groupby("case_id")["passed"].mean() for f in pair]
-        kinds = [f[f["case_id"].isin(shared)].groupby("case_id")["signature"].agg(set) for f in pair]
-        flipped = sum(kinds[0][case] != kinds[1][case] for case in shared)
-        rows.append(
-            {
-                "player": player,
-                "cases": len(shared),
-                left: f"{100 * shares[0].mean():.0f} %",
-                right: f"{100 * shares[1].mean():.0f} %",
-                "better": int((shares[1] > shares[0]).sum()),
-                "worse": int((shares[1] < shares[0]).sum()),
-                "behaves differently": f"{flipped}/{len(shared)}",
-                "left": shares[0].mean(),
-                "right": shares[1].mean(),
-            }
-        )
-    if not rows:
+    caption = f"{left} and {right} on the same cases"
+    try:
+        sides = [select(view.scored, name, suite=suite, lang=lang, condition=name) for name in (left, right)]
+        found = with_players(view, compare(sides[0], sides[1], ("condition",), ("pass_rate",)))
+    except InputError as fault:
+        return html.paragraph(f"{suite} · {lang}: {caption}: {fault}", "note")
+    if not found.table["cases"].any():
         return html.paragraph(f"{suite} · {lang}: no case was scored under both {left} and {right}.", "note")
-    frame = pd.DataFrame(rows)
-    caption = f"{suite} · {lang}: {left} and {right} on the same cases"
-    shown = html.table(frame.drop(columns=["left", "right"]), caption, numbers=list(frame.columns[1:-2]))
-    alt = f"{caption}: " + "; ".join(f"{r['player']} {r[left]} and {r[right]}" for r in rows)
-    return shown + html.figure(plots.dumbbell(frame, left, right), alt, caption)
+    table = found.table[found.table["cases"] > 0]
+    alt = f"{suite} · {lang}: {caption}: " + "; ".join(
+        f"{row.player} {percent(row.left)} and {percent(row.right)}" for row in each(table)
+    )
+    figure = html.figure(plots.dumbbell(table, left, right), alt, f"{suite} · {lang}: {caption}")
+    return effect_table(found, caption) + _moved(found) + figure
+
+
+def _moved(found: Comparison) -> Page:
+    """How many cases go another way, rightly or wrongly: what a share of passes does not show."""
+    table = found.cases.groupby("player", sort=False).agg(
+        cases=("case_id", "size"),
+        better=("outcome", lambda outcomes: int((outcomes == "only right").sum())),
+        worse=("outcome", lambda outcomes: int((outcomes == "only left").sum())),
+        moved=("moved", "sum"),
+    )
+    shown = table.reset_index().assign(
+        moved=[f"{row.moved}/{row.cases}" for row in each(table)], cases=table["cases"].to_numpy()
+    )
+    shown = shown.rename(columns={"moved": "behaves differently"})
+    return html.table(shown, numbers=list(shown.columns[1:]))
 
 
 def consistency(view: RunView, arm: Arm) -> Page:
@@ -309,22 +302,14 @@ def choice(view: RunView) -> Page:
             "suite · lang": f"{row['suite']} · {row['lang']}",
             "model": row["model"],
             "gates": row["gates"],
-            "all checks passed": _percent(row["pass_rate"]),
-            "unsafe calls": _percent(row["unsafe_call_rate"]),
-            "cost of a completed operation": _money(row["cost_per_completed"], row["currency"]),
+            "all checks passed": percent(row["pass_rate"]),
+            "unsafe calls": percent(row["unsafe_call_rate"]),
+            "cost of a completed operation": money(row["cost_per_completed"], row["currency"]),
             "beaten by": ", ".join(row["dominated_by"]) or "–",
         }
         for row in table.to_dict("records")
     ]
     return html.table(pd.DataFrame(rows), "Accuracy, risk and cost; unknown prices stay unknown")
-
-
-def _percent(value: float) -> str:
-    return "–" if pd.isna(value) else f"{100 * value:.0f} %"
-
-
-def _money(value: float, currency: object) -> str:
-    return "–" if pd.isna(value) else f"{value:.4f} {currency}"
 
 
 def main_arms(view: RunView) -> list[Arm]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from toolbench.showing.format import NAMES, share
 from toolbench.showing.html import visible
-from toolbench.showing.sections import MAIN_METRICS, figures, is_control, share
+from toolbench.showing.sections import figures, is_control
 from toolbench.showing.view import RunView
 
 SHOWN = (
@@ -34,7 +35,7 @@ def score_table(run: Path) -> str:
             if is_control(view, arm):
                 row["calls reported"] = f"{mine['control_calls']['numerator']:.0f}"
             else:
-                row |= {MAIN_METRICS[name]: share(mine[name]) for name in SHOWN}
+                row |= {NAMES[name]: share(mine[name]) for name in SHOWN}
             rows.append(row)
         text = pd.DataFrame(rows).to_string(index=False) if rows else "(no attempt)"
         blocks.append(f"{arm}\n{text}")

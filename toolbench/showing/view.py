@@ -49,10 +49,10 @@ class RunView:
         """Readable name of each player by provider, model and protocol."""
         return player_names([PlayerKey.of(player) for player in self.header.players])
 
-    @cached_property
+    @property
     def suites(self) -> Mapping[str, Suite]:
         """The suites as they were when the run started."""
-        return self.header.load_suites()
+        return self.scored.suites
 
     def named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a frame with the group columns and a ``player`` column."""

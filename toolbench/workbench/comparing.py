@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +10,13 @@ import pandas as pd
 
 from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
-from toolbench.numbers.compare import OUTCOMES, Comparison, compare
+from toolbench.numbers.compare import DIFFERING, Comparison, compare
 from toolbench.numbers.sides import select
-from toolbench.numbers.tables import groups, records
 from toolbench.showing import html
+from toolbench.showing.comparison import effect_table, headline, notes, with_players
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
-DIFFERING = OUTCOMES[1:3]
 ACCEPTABLE = ("cases", "repetitions", "settings", "seed", "version", "prompt", "descriptions")
 """Differences between two runs that one may accept on purpose."""
 METRICS = ("pass_rate", "decision_accuracy", "tool_selection_accuracy", "exact_argument_accuracy")
@@ -83,7 +82,7 @@ def paired(
         select(view.scored, f"{view.header.run_id}: {arm}", **arm.where)
         for view, arm in ((left_view, ours), (right_view, theirs))
     ]
-    return compare(sides[0], sides[1], factors, METRICS)
+    return with_players(left_view, compare(sides[0], sides[1], factors, METRICS))
 
 
 def effects(view: RunView, pairs: Sequence[tuple[str, str]]) -> Page:
@@ -107,64 +106,24 @@ def _effect(view: RunView, ours: Arm, theirs: Arm) -> Page:
     return html.paragraph(f"{title}: {headline(comparison)}", "effect")
 
 
-def headline(comparison: Comparison) -> str:
-    """Return the effect on the pass rate with its interval, its test and the cases behind it."""
-    row = next(row for row in records(comparison.table) if row["metric"] == "pass_rate")
-    if not row["cases"]:
-        return "no case was scored on both sides."
-    interval = (
-        "" if pd.isna(row["ci_low"]) else f" [{100 * row['ci_low']:+.0f} to {100 * row['ci_high']:+.0f}]"
-    )
-    changes = {"newly passing": comparison.newly_passing, "newly failing": comparison.newly_failing}
-    named = "; ".join(
-        f"{what} {', '.join(cases['case_id'].head(5)) or 'none'}" + (" …" if len(cases) > 5 else "")
-        for what, cases in changes.items()
-    )
-    return (
-        f"{100 * row['left']:.0f} % → {100 * row['right']:.0f} % passed, {100 * row['delta']:+.0f} points"
-        f"{interval}, p {row['p']:.2g} ({row['test']}, {row['cases']} paired cases); {named}."
-    )
-
-
 def differing(comparison: Comparison, only_differing: bool = True) -> pd.DataFrame:
     """Return the paired cases, or only those that one side has and the other has not."""
     cases = comparison.cases
     return cases[cases["outcome"].isin(DIFFERING)] if only_differing else cases
 
 
-def comparison_page(comparison: Comparison, only_differing: bool = False) -> Page:
+def comparison_page(found: Comparison, only_differing: bool = False) -> Page:
     """Return a comparison: sides, headline, figures, cases, and what limits it."""
+    (sides,) = found.sides
     return html.join(
         [
-            html.table(
-                pd.DataFrame({"side": ["left", "right"], "": [comparison.left, comparison.right]}),
-            ),
-            html.paragraph(headline(comparison), "effect"),
-            *_figures(comparison),
-            _cases(differing(comparison, only_differing), len(comparison.cases), only_differing),
-            *(html.paragraph(line, "note") for line in (*comparison.unpaired, *comparison.warnings)),
+            html.table(pd.DataFrame({"side": ["left", "right"], "": sides})),
+            html.paragraph(headline(found), "effect"),
+            effect_table(found, "paired by case"),
+            _cases(differing(found, only_differing), len(found.cases), only_differing),
+            notes(found),
         ]
     )
-
-
-def _figures(comparison: Comparison) -> Iterator[Page]:
-    for _, rows in groups(comparison.table, comparison.shared):
-        shown = pd.DataFrame(
-            [
-                {
-                    "metric": row["metric"],
-                    "left": _percent(row["left"]),
-                    "right": _percent(row["right"]),
-                    "difference": _points(row["delta"], row["ci_low"], row["ci_high"]),
-                    "p (Holm)": None if pd.isna(row["p_holm"]) else f"{row['p_holm']:.2g}",
-                    "cases": row["cases"],
-                }
-                for row in records(rows)
-            ]
-        )
-        yield html.table(
-            shown, "Paired by case", numbers=["left", "right", "difference", "p (Holm)", "cases"]
-        )
 
 
 def _cases(cases: pd.DataFrame, total: int, only_differing: bool) -> Page:
@@ -181,14 +140,3 @@ def _cases(cases: pd.DataFrame, total: int, only_differing: bool) -> Page:
         }
     ).astype(object)
     return html.table(shown, kept)
-
-
-def _percent(value: float) -> str | None:
-    return None if pd.isna(value) else f"{100 * value:.0f} %"
-
-
-def _points(value: float, low: float, high: float) -> str | None:
-    if pd.isna(value):
-        return None
-    interval = "" if pd.isna(low) else f" [{100 * low:+.0f} to {100 * high:+.0f}]"
-    return f"{100 * value:+.0f}{interval}"

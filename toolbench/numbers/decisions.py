@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from toolbench.numbers.intervals import share_intervals
+from toolbench.numbers.paired import DRAWS, Pairs, difference_interval
 
 SILENT = "nothing"
 
@@ -92,3 +93,47 @@ def _disagreement(values: pd.Series[Any]) -> Iterator[float]:
     total = counts.sum()
     if total > 1:
         yield float(1 - (counts * (counts - 1)).sum() / (total * (total - 1)))
+
+
+def preference(made: pd.DataFrame, seed: int) -> dict[str, Any]:
+    """Return how often the first tool on offer was chosen, against a choice that ignores the order.
+
+    Parameters
+    ----------
+    made
+        One row a first call, with ``case_id``, ``tool`` (the chosen one) and ``first`` (the first listed).
+    seed
+        Of the orders shuffled inside each case.
+
+    Returns
+    -------
+    dict
+        ``calls``, ``first``, ``expected`` (attempts), ``excess`` (share beyond the expected one), ``ci_low``,
+        ``ci_high``, ``p`` (two-sided, the observed order counted in).
+    """
+    draw = np.random.default_rng(seed)
+    hits, expected, sizes = [], [], []
+    shuffled = np.zeros(DRAWS)
+    for _, case in made.groupby("case_id", sort=True):
+        chosen, first = case["tool"].to_numpy(dtype=str), case["first"].to_numpy(dtype=str)
+        hits.append(float((chosen == first).sum()))
+        expected.append(float((chosen[:, None] == first[None, :]).mean(axis=1).sum()))
+        sizes.append(float(len(case)))
+        shuffled += (draw.permuted(np.tile(first, (DRAWS, 1)), axis=1) == chosen).sum(axis=1)
+    total = sum(sizes)
+    if not total:
+        missing = dict.fromkeys(["expected", "excess", "ci_low", "ci_high", "p"], np.nan)
+        return {"calls": 0, "first": 0, **missing}
+    size = np.array(sizes)
+    low, high = difference_interval(Pairs(np.array(expected), size, np.array(hits), size))
+    distance = abs(sum(hits) - sum(expected))
+    extreme = int((np.abs(shuffled - sum(expected)) >= distance - 1e-9).sum())
+    return {
+        "calls": int(total),
+        "first": int(sum(hits)),
+        "expected": sum(expected),
+        "excess": (sum(hits) - sum(expected)) / total,
+        "ci_low": low,
+        "ci_high": high,
+        "p": (extreme + 1) / (DRAWS + 1),
+    }
