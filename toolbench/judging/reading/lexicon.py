@@ -6,6 +6,9 @@ The keys of a file:
     Name → ``{"said": [phrase, …], "denied": [phrase, …]}``. A clause that is not denied expresses a concept
     by a phrase of ``said``, a denied one by a phrase of ``denied``: "was not found" is ``not_found`` because
     "find" stands under ``denied`` there.
+``states``
+    Concepts that are states of a thing (``in_transit``, ``delivered`` …): what may be said about it only when
+    a result, the context or the user says so.
 ``acts``
     Name → phrases: what an assistant may say it has done, is doing or will do (``check``, ``pass_on`` …).
 ``values``
@@ -31,6 +34,7 @@ from toolbench.errors import SuiteError
 GAP = 2
 """Other words that may stand between two words of a phrase."""
 Phrase = tuple[frozenset[str], ...]
+_ANY: Phrase = (frozenset({"*"}),)
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Lexicon:
     """A language's words."""
 
     concepts: Mapping[str, Concept]
+    states: frozenset[str]
     acts: Mapping[str, Sequence[Phrase]]
     values: Mapping[str, Mapping[str, Any]]
     data: Mapping[str, Any]
@@ -58,6 +63,8 @@ def phrases(entries: Iterable[str]) -> tuple[Phrase, ...]:
 
 def occurs(phrase: Phrase, lemmas: Sequence[str]) -> bool:
     """Whether the words of a phrase follow each other in a clause, :data:`GAP` words apart at most."""
+    if phrase == _ANY:
+        return True
     starts = [at for at, lemma in enumerate(lemmas) if phrase and lemma in phrase[0]]
     return any(_goes_on(phrase[1:], lemmas, at + 1) for at in starts)
 
@@ -86,9 +93,9 @@ def lexicon(lang: str) -> Lexicon:
     try:
         concepts = {
             name: Concept(phrases(entry.get("said", ())), phrases(entry.get("denied", ())))
-            for name, entry in data["concepts"].items()
+            for name, entry in {**data["concepts"], **data["states"]}.items()
         }
         acts = {name: phrases(entry) for name, entry in data["acts"].items()}
-        return Lexicon(concepts, acts, data["values"], data)
+        return Lexicon(concepts, frozenset(data["states"]), acts, data["values"], data)
     except (AttributeError, KeyError, TypeError) as error:
         raise SuiteError(f"{where}: broken entry: {error!r}") from None

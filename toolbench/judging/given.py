@@ -1,0 +1,309 @@
+"""What an answer may rest on: values, states and names that the user, the context or a result has given.
+
+The prompt and the descriptions of the tools are no source for facts; the limits of a schema are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cache, cached_property
+from itertools import chain
+from typing import Any
+
+from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.contract import ToolSpec
+from toolbench.domain.record import CallRecord
+from toolbench.judging.reading.reader import read
+from toolbench.judging.reading.statements import Clause, Value
+from toolbench.judging.text import contains, normalize
+from toolbench.judging.trace import Segment, Trace
+
+ROUNDED_FROM = 100
+"""Numbers from here on may be stated as whole numbers."""
+_BASE = {
+    "g": ("kg", 0.001), "t": ("kg", 1000.0), "hour": ("minute", 60.0), "day": ("minute", 1440.0),
+    "week": ("minute", 10080.0), "second": ("minute", 1 / 60), "kopeck": ("RUB", 0.01), "cent": ("USD", 0.01),
+}  # fmt: skip
+"""Unit → the unit it is converted to, and the factor."""
+COUNTED = frozenset({"digit", "character"})
+"""Units of what is counted in a spelling, not measured."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What belongs together: one object of a result, with the arguments of the call."""
+
+    values: tuple[Value, ...]
+    names: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Given:
+    """Everything that has been given when a text is said.
+
+    Attributes
+    ----------
+    values
+        All values.
+    concepts
+        What results, errors and user have said in words (names of the lexicon's concepts).
+    texts
+        The same, normalised, for looking up names.
+    records
+        Objects of the results.
+    """
+
+    lang: str
+    values: tuple[Value, ...]
+    concepts: frozenset[str]
+    lemmas: frozenset[str]
+    text: str
+    records: tuple[Record, ...]
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def dates(self) -> frozenset[date]:
+        """Full dates given."""
+        return frozenset(date.fromisoformat(v.text) for v in self.values if v.kind == "date" and v.text[0].isdigit())
+
+    def named(self, text: str) -> frozenset[str]:
+        """Return the known names (canonical) that a normalised text mentions."""
+        return frozenset(name for name, forms in self.names.items() if any(contains(text, form) for form in forms))
+
+    def has(self, value: Value) -> bool:
+        """Whether a value was given, its unit left aside."""
+        return any(same(value, other, self) for other in self.values)
+
+    def unit_differs(self, value: Value) -> bool:
+        """Whether the number was given, but never with this unit or without any."""
+        alike = [other for other in self.values if same(value, other, self)]
+        return bool(value.unit and alike) and not any(fits(value, other) for other in alike)
+
+
+def fits(stated: Value, given: Value) -> bool:
+    """Whether a stated number has a unit that the given one can have."""
+    if stated.unit is None or given.unit is None or stated.unit == given.unit:
+        return True
+    return False
+
+
+def same(stated: Value, given: Value, known: Given | None = None) -> bool:
+    """Whether a stated value is a given one, in another spelling, rounding or part of it.
+
+    Money and quantities are compared in a common unit where there is one; a bare number may be an hour.
+    """
+    if stated.kind in ("identifier", "contact", "name") or given.kind in ("identifier", "contact", "name"):
+        return _same_text(stated, given)
+    if stated.kind == "date" or given.kind == "date":
+        return _same_date(stated, given, known)
+    if stated.kind == "weekday" or given.kind == "weekday":
+        return stated.kind == given.kind and stated.text == given.text
+    if stated.low is None or given.low is None:
+        return False
+    if "time" in (stated.kind, given.kind):
+        return _same_time(stated, given)
+    ends = ((stated.low, stated.high), (given.low, given.high))
+    return any(_near(one, other, stated.decimals) for one in set(ends[0]) for other in set(ends[1])) and (
+        stated.low == stated.high or given.low != given.high or _near(stated.low, given.low, stated.decimals)
+    ) or _converted(stated, given)
+
+
+def _same_text(stated: Value, given: Value) -> bool:
+    if stated.text == given.text:
+        return True
+    digits = re.sub(r"\D", "", stated.text)
+    return "contact" in (stated.kind, given.kind) and len(digits) >= 7 and digits == re.sub(r"\D", "", given.text)
+
+
+def _near(value: float | None, other: float | None, decimals: int) -> bool:
+    if value is None or other is None:
+        return False
+    error = 0.5 * 10**-decimals + 1e-9
+    return value == other or (abs(value - other) <= error and (decimals > 0 or abs(other) >= ROUNDED_FROM))
+
+
+def _converted(stated: Value, given: Value) -> bool:
+    """Whether two quantities are the same in their common unit: 2500 g is 2.5 kg."""
+    one, other = _BASE.get(stated.unit or "", (stated.unit, 1.0)), _BASE.get(given.unit or "", (given.unit, 1.0))
+    if one[0] is None or one[0] != other[0] or stated.unit == given.unit:
+        return False
+    return abs((stated.low or 0) * one[1] - (given.low or 0) * other[1]) < 1e-9
+
+
+def _same_time(stated: Value, given: Value) -> bool:
+    minutes, clock = (stated, given) if given.kind == "time" else (given, stated)
+    if minutes.kind == "time":
+        return minutes.low == clock.low or (minutes.low or 0) % 1440 == (clock.low or 0) % 1440
+    # A bare number may be an hour ("from 10 to 12"), or hour and minutes with a dot.
+    hours = {minutes.low, minutes.high}
+    dotted = {int(one or 0) * 60 + round((one or 0) % 1 * 100) for one in hours} if minutes.decimals == 2 else set()
+    return minutes.unit is None and (clock.low in {(one or 0) * 60 for one in hours} or clock.low in dotted)
+
+
+def _same_date(stated: Value, given: Value, known: Given | None) -> bool:
+    if stated.kind == "weekday" and given.kind == "date":
+        return given.text[0].isdigit() and date.fromisoformat(given.text).isoweekday() == int(stated.text)
+    if stated.kind == "number" and stated.decimals == 2 and given.kind == "date":
+        day, month = (int(part) for part in re.findall(r"\d+", stated.spelled)[:2])
+        return given.text.endswith(f"-{month:02d}-{day:02d}")
+    if stated.kind != "date" or given.kind != "date":
+        return False
+    if stated.text[0] in "+-" and stated.text[1] != "-":
+        if stated.text == given.text:
+            return True
+        shift = timedelta(days=int(stated.text))
+        return known is not None and any(day + shift in known.dates for day in known.dates)
+    if stated.text[0] == "-" or given.text[0] == "-":
+        return stated.text[-5:] == given.text[-5:]
+    year, month, day = stated.text.split("-")
+    return given.text in (stated.text, f"{year}-{day}-{month}")
+
+
+def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Given:
+    """Return what has been given before a text of a segment is said, ``results`` included."""
+    lang = trace.lang
+    before = sum(message["role"] == "user" for message in trace.case.messages)
+    users = trace.case.user_texts[: before + segment.index]
+    # What the assistant said before the case begins is part of the conversation as well.
+    told = [str(m.get("content") or "") for m in trace.case.messages if m["role"] == "assistant"]
+    tools = trace.suite.contract.by_name
+    records = tuple(chain.from_iterable(_records(record, tools.get(record.tool), lang) for record in results))
+    context = _leaves(dict(trace.case.context), None, lang)
+    readings = [read(text, lang) for text in (*users, *told)]
+    values = [value for reading in readings for value in reading.values]
+    values += [value for record in records for value in record.values]
+    values += list(context)
+    values += [value for tool in trace.offered.values() for value in _limits(canonical_json(dict(tool.parameters)), canonical_json(dict(tool.limits)))]
+    spoken = [_spoken(record) for record in results]
+    read_results = [read(text, lang) for text in spoken]
+    clauses = [clause for reading in (*readings, *read_results) for clause in reading.clauses]
+    text = normalize("\n".join([*users, *told, *spoken, json.dumps(dict(trace.case.context), ensure_ascii=False), *(str(dict(record.arguments or {})) for record in results)]))
+    return Given(
+        lang=lang,
+        values=tuple(dict.fromkeys(values)),
+        concepts=frozenset().union(*(clause.concepts for clause in clauses)),
+        lemmas=frozenset(lemma for clause in clauses for lemma in clause.lemmas),
+        text=text,
+        records=records,
+        names=names(trace),
+    )
+
+
+def names(trace: Trace) -> Mapping[str, tuple[str, ...]]:
+    """Return canonical name → forms of the places and things the contract knows by name."""
+    return _names(tuple(trace.suite.contract.tools))
+
+
+@cache
+def _names_of(source: str) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for canonical, forms in json.loads(source):
+        found[canonical] = tuple(dict.fromkeys([*found.get(canonical, ()), canonical, *forms]))
+    return found
+
+
+def _names(tools: Sequence[ToolSpec]) -> Mapping[str, tuple[str, ...]]:
+    pairs = [
+        [canonical, list(forms)]
+        for tool in tools
+        for argument, synonyms in tool.synonyms.items()
+        if "enum" not in tool.properties.get(argument, {}) and not tool.properties.get(argument, {}).get("type") == "integer"
+        for canonical, forms in synonyms.items()
+    ]
+    return _names_of(json.dumps(pairs, ensure_ascii=False))
+
+
+def _spoken(record: CallRecord) -> str:
+    """Return the words of a result: texts and codes, underscores as blanks."""
+    if record.result is None:
+        return ""
+    try:
+        content = json.loads(record.result.content)
+    except ValueError:
+        return record.result.content
+    return "\n".join(leaf.replace("_", " ") for _, leaf in _strings(content))
+
+
+def _strings(value: JSON, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _strings(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner, key)
+    elif isinstance(value, str):
+        yield key, value
+
+
+def _records(record: CallRecord, tool: ToolSpec | None, lang: str) -> Iterator[Record]:
+    """Yield one record for every object of a result, and the values of the call itself."""
+    arguments = tuple(_leaves(dict(record.arguments or {}), tool, lang))
+    try:
+        content: Any = json.loads(record.result.content) if record.result else None
+    except ValueError:
+        content = record.result.content if record.result else None
+    objects = list(_objects(content)) or [content]
+    several = len(objects) > 1
+    for one in objects:
+        inner = tuple(_leaves(one, tool, lang))
+        words = [leaf for _, leaf in _strings([one, dict(record.arguments or {})])]
+        # Arguments belong to every object of a list; the objects do not belong to each other.
+        yield Record((*arguments, *inner), frozenset(normalize(word) for word in words))
+    if several:
+        yield Record(arguments, frozenset(normalize(leaf) for _, leaf in _strings(dict(record.arguments or {}))))
+
+
+def _objects(value: JSON) -> Iterator[Mapping[str, JSON]]:
+    """Yield the innermost objects, those of a list one by one."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)
+    elif isinstance(value, dict):
+        nested = [inner for inner in value.values() if isinstance(inner, list) and any(isinstance(x, dict) for x in inner)]
+        if not nested:
+            yield value
+        flat = {key: inner for key, inner in value.items() if not any(inner is other for other in nested)}
+        for inner in nested:
+            for one in _objects(inner):
+                yield {**flat, **one}
+
+
+def _leaves(value: JSON, tool: ToolSpec | None, lang: str, key: str = "", holder: Mapping[str, JSON] | None = None) -> Iterator[Value]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, tool, lang, name, value)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, tool, lang, key, holder)
+    elif isinstance(value, bool) or value is None:
+        return
+    elif isinstance(value, int | float):
+        yield Value("number", str(value), float(value), float(value), unit=_unit(tool, key, holder or {}))
+    else:
+        yield from (replace(one, start=0, end=0) for one in read(str(value).replace("_", " "), lang).values)
+
+
+def _unit(tool: ToolSpec | None, key: str, holder: Mapping[str, JSON]) -> str | None:
+    """Return the unit of a field: declared, or the content of the declared sibling."""
+    declared = tool.units.get(key) if tool else None
+    if declared is None:
+        return None
+    sibling = holder.get(declared)
+    return str(sibling) if isinstance(sibling, str) else declared
+
+
+@cache
+def _limits(schema: str, limits: str) -> tuple[Value, ...]:
+    """Return the numbers a schema sets as limits: "up to 1000", "six digits"."""
+    found = re.findall(r'"(?:exclusive)?(?:maximum|minimum|maxLength|minLength)":(-?\d+(?:\.\d+)?)', schema, re.I)
+    found += re.findall(r"\{(\d+)\}", schema) + re.findall(r"\d+(?:\.\d+)?", limits)
+    return tuple(Value("number", one, float(one), float(one)) for one in found)
+
+
+def mentioned(clauses: Iterable[Clause]) -> str:
+    """Return the normalised text of clauses, for looking up names."""
+    return normalize(" ".join(clause.text for clause in clauses))

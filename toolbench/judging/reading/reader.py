@@ -1,0 +1,103 @@
+"""``read``: a text, read once. Every check of what was said starts here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+
+from toolbench.judging.reading.language import language
+from toolbench.judging.reading.lexicon import lexicon, occurs
+from toolbench.judging.reading.markup import markup
+from toolbench.judging.reading.prepare import LIMIT, prepared, prose
+from toolbench.judging.reading.statements import Clause, Reader, Reading, Value
+from toolbench.judging.reading.values import find_values
+
+READERS = {"en": "toolbench.judging.reading.english", "ru": "toolbench.judging.reading.russian"}
+"""Language → module; a language without one is read as English."""
+KEPT = 4096
+"""Readings kept in memory."""
+
+
+def reader(lang: str) -> Reader:
+    """Return the module that reads a language."""
+    return cast(Reader, import_module(READERS[read_as(lang)]))
+
+
+@cache
+def read_as(lang: str) -> str:
+    """Return the language whose reader reads a text in ``lang``: English where there is none."""
+    return lang if lang in READERS and find_spec(READERS[lang]) else "en"
+
+
+def read(text: str, lang: str) -> Reading:
+    """Read a text in a language.
+
+    Bounded: no more than :data:`~.prepare.LIMIT` characters are looked at, in time linear in them;
+    ``cut`` says that there was more.
+    """
+    return _read(text[: 4 * LIMIT], read_as(lang))
+
+
+@lru_cache(maxsize=KEPT)
+def _read(text: str, lang: str) -> Reading:
+    whole, cut = prepared(text)
+    found = markup(whole)
+    plain = prose(_without(whole, found))
+    module = reader(lang)
+    values = find_values(plain, lang, module.lemma, module.moments(plain))
+    clauses = tuple(_filled(clause, values, lang) for clause in module.clauses(plain))
+    return Reading(
+        text=plain,
+        clauses=_owned(clauses),
+        language=language(plain),
+        markup=tuple(dict.fromkeys(kind for kind, _, _ in found)),
+        cut=cut,
+    )
+
+
+def _without(text: str, spans: Sequence[tuple[str, int, int]]) -> str:
+    kept, at = [], 0
+    for _, start, end in spans:
+        kept.append(text[at : max(at, start)])
+        at = max(at, end)
+    return " ".join([*kept, text[at:]]) if spans else text
+
+
+def _filled(clause: Clause, values: Sequence[Value], lang: str) -> Clause:
+    lemmas = [word.lemma for word in clause.words]
+    concepts = frozenset(
+        name
+        for name, concept in lexicon(lang).concepts.items()
+        if any(occurs(phrase, lemmas) for phrase in (concept.denied if clause.denied else concept.said))
+    )
+    own = tuple(value for value in values if clause.start <= value.start < clause.end)
+    return replace(clause, values=own, concepts=concepts)
+
+
+def _owned(clauses: Sequence[Clause]) -> tuple[Clause, ...]:
+    """Give every value the identifier it belongs to: the last one before it in its clause, else the next one;
+    in a clause without any, the last one of the same sentence or line.
+    """
+    done: list[Clause] = []
+    last: tuple[int, int, str] | None = None
+    for clause in clauses:
+        names = [value for value in clause.values if value.kind == "identifier"]
+        inherited = last[2] if last and not names and last[1] == clause.block else None
+        done.append(
+            replace(clause, values=tuple(_with_owner(value, names, inherited) for value in clause.values))
+        )
+        if names:
+            last = (clause.sentence, clause.block, names[-1].text)
+    return tuple(done)
+
+
+def _with_owner(value: Value, names: Sequence[Value], inherited: str | None) -> Value:
+    others = [name for name in names if name.text != value.text]
+    before = [name for name in others if name.start < value.start]
+    if before:
+        return replace(value, owner=before[-1].text)
+    return replace(value, owner=others[0].text if others else inherited)

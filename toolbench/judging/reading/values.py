@@ -1,0 +1,408 @@
+"""Values stated in a text: numbers, money, quantities, dates, times, identifiers, contacts.
+
+One grammar for all languages, filled with the words of a lexicon. Patterns are tried in order of how sure
+they are; what one of them has taken the later ones leave alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import Any
+
+from toolbench.judging.reading.lexicon import lexicon
+from toolbench.judging.reading.statements import Value
+
+DAY = 24 * 60
+_CONTACT = re.compile(
+    r"\b(?:https?://|www\.)[^\s<>\"')\]]+|[\w.+-]+@[\w-]+\.[\w.-]*\w|\b[a-z0-9-]{2,}\.(?:com|org|net|io|ru|example)\b(?:/[^\s<>\"')\]]*)?",
+    re.I,
+)
+_PHONE = re.compile(
+    r"(?<![\w-])\+\d(?:[ ().-]{0,2}\d){6,14}(?![\w-])|(?<![\w.,-])\d{10,12}(?![\w-]|[.,]\d)"
+    r"|(?<!\w)8[ -]?800[ \d-]{7,12}\d"
+)
+_IDENTIFIER = re.compile(r"(?<![\w-])(?!(?:am|pm|a|to|utc|gmt)-)[^\W\d_]{2,10}-(?=\w*\d)\w+(?:-\w+)*", re.I)
+_ZONE = re.compile(r"\b[A-Z][a-z]+(?:/[A-Z][A-Za-z_]+)+\b")
+_ISO = re.compile(
+    r"\b(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+)
+_DOTTED = re.compile(r"(?<![\d.,/])(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?![\d/])")
+_IDIOM = re.compile(r"\b24/7\b")
+_DIGITS = r"(?:[-+](?=\d))?(?:\d{1,3}(?:[ ,']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\d)"
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*\.?")
+_SIGNS = {"$": "USD", "€": "EUR", "₽": "RUB", "£": "GBP", "¥": "JPY", "₸": "KZT", "₺": "TRY", "₾": "GEL"}
+
+
+@dataclass(frozen=True)
+class _Grammar:
+    """Patterns of one language."""
+
+    day_month: re.Pattern[str]
+    month_day: re.Pattern[str]
+    weekday: re.Pattern[str]
+    relative: re.Pattern[str]
+    clock: re.Pattern[str]
+    clock_range: re.Pattern[str]
+    number: re.Pattern[str]
+    words: Mapping[str, Any]
+    ordinals: Mapping[str, int]
+    units: Mapping[str, str]
+
+
+def _any(forms: Sequence[str] | Mapping[str, Any]) -> str:
+    return "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or "(?!)"
+
+
+@cache
+def _grammar(lang: str) -> _Grammar:
+    data = lexicon(lang).values
+    months, ordinals = data["months"], data.get("ordinals", {})
+    halves = _any([form for forms in data.get("day_halves", {}).values() for form in forms])
+    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|-?го|-?е|-?ое)?|{_any(ordinals)})"
+    joint = rf"(?: ?(?:-|–|—|,|/) ?| (?:{_any(data.get('joints', ()))}) )"
+    year = r"(?:,? (?P<year>\d{4}))?"
+    # After "from 9 to 11 or" only the last number is a day.
+    first = r"(?<!from )(?<!between )(?<!to )(?<!at )(?<!с )(?<!до )(?<!по )"
+    later = rf"{day}(?:{joint}{day}){{0,6}}"
+    days = rf"(?:{first}{day}{joint}(?:the )?){{0,6}}{day}"
+    month = rf"(?:{_any(months)})"
+    of = rf"(?:(?:{_any(data.get('of', ()))}) )?"
+    half = f"(?:[ -]?(?P<{{0}}half>{halves})(?!\\w))?"
+    clock = r"(?<![\d.,:])(?P<{0}hour>\d{{1,2}})(?:(?P<{0}sep>[:.])(?P<{0}min>\d{{2}}))?(?::\d{{2}})?" + half
+    units = {
+        lemma: unit
+        for kind in ("units", "currencies")
+        for unit, lemmas in data[kind].items()
+        for lemma in lemmas
+    }
+    signs = _any(_SIGNS)
+    codes = _any(
+        [
+            *(lemma for lemmas in data["currencies"].values() for lemma in lemmas if lemma.isascii()),
+            "rub",
+            "usd",
+            "eur",
+        ]
+    )
+    return _Grammar(
+        day_month=re.compile(
+            rf"(?<![\w.,])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w)\.?{year}",
+            re.I,
+        ),
+        month_day=re.compile(
+            rf"(?<!\w)(?P<month>{month})\.? (?:the )?(?P<days>{later})(?![\d:]|\w){year}",
+            re.I,
+        ),
+        weekday=re.compile(rf"(?<!\w)(?:{_any(data['weekdays'])})(?!\w)", re.I),
+        relative=re.compile(rf"(?<!\w)(?:{_any(data.get('relative_days', {}))})(?!\w)", re.I),
+        clock=re.compile(clock.format("a") + r"(?!\d)", re.I),
+        clock_range=re.compile(clock.format("a") + joint + clock.format("b") + r"(?!\d|[.,]\d)", re.I),
+        number=re.compile(
+            rf"(?:(?P<before>{signs}|\b(?:{codes})) ?)?(?P<low>(?<![\w.,]){_DIGITS})"
+            rf"(?: ?(?:-|–|—|{_any(data.get('to', ()))}) ?(?P<high>{_DIGITS}))?"
+            rf"(?: ?(?P<sign>%|‰|{signs}|°))?",
+            re.I,
+        ),
+        words=data["numbers"],
+        ordinals=ordinals,
+        units=units,
+    )
+
+
+class _Scan:
+    """One pass over a text: values found so far and the characters they take."""
+
+    def __init__(self, text: str, lang: str, lemma: Callable[[str], str]) -> None:
+        self.text = text
+        self.lang = lang
+        self.lemma = lemma
+        self.grammar = _grammar(lang)
+        self.data = lexicon(lang).values
+        self.taken = bytearray(len(text))
+        self.values: list[Value] = []
+
+    def add(self, kind: str, start: int, end: int, **rest: Any) -> None:
+        self.taken[start:end] = b"\1" * (end - start)
+        self.values.append(Value(kind, self.text[start:end].strip(), start=start, end=end, **rest))
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        for found in pattern.finditer(self.text):
+            if not any(self.taken[found.start() : found.end()]):
+                yield found
+
+    def next_word(self, at: int) -> re.Match[str] | None:
+        gap = 1 if self.text[at : at + 1] in (" ", "-") else 0
+        return _WORD.match(self.text, at + gap)
+
+    def unit(self, at: int) -> tuple[str | None, int]:
+        """Return the unit or currency that begins at a place, and where it ends."""
+        for words in (2, 1):
+            end, lemmas = at, []
+            for _ in range(words):
+                word = self.next_word(end)
+                if word is None:
+                    break
+                end = word.end()
+                lemmas.append(self.lemma(word[0].rstrip(".")))
+            if len(lemmas) == words and (unit := self.grammar.units.get(" ".join(lemmas))):
+                return unit, end
+        return None, at
+
+
+def find_values(text: str, lang: str, lemma: Callable[[str], str], told: Sequence[Value] = ()) -> list[Value]:
+    """Return the values of a prepared text in order of place.
+
+    Parameters
+    ----------
+    text
+        Prose, prepared.
+    lang
+        Language whose words are used.
+    lemma
+        Its lemmatiser, for units.
+    told
+        Values the language's reader has found itself; their places are left alone.
+    """
+    scan = _Scan(text, lang, lemma)
+    for value in told:
+        scan.taken[value.start : value.end] = b"\1" * (value.end - value.start)
+        scan.values.append(value)
+    for find in (_contacts, _dates, _identifiers, _days, _clocks, _numbers, _number_words):
+        find(scan)
+    return sorted(scan.values, key=lambda value: value.start)
+
+
+def _contacts(scan: _Scan) -> None:
+    for found in scan.matches(_IDIOM):
+        scan.taken[found.start() : found.end()] = b"\1" * (found.end() - found.start())
+    for found in scan.matches(_CONTACT):
+        spelled = found[0].rstrip(".,;:!?")
+        scan.add("contact", found.start(), found.start() + len(spelled), text=spelled.lower().rstrip("/"))
+
+
+def _identifiers(scan: _Scan) -> None:
+    for found in scan.matches(_PHONE):
+        digits = re.sub(r"\D", "", found[0])
+        scan.add("contact", found.start(), found.end(), text=digits[-10:])
+    for found in scan.matches(_ZONE):
+        scan.add("name", found.start(), found.end(), text=found[0])
+    for found in scan.matches(_IDENTIFIER):
+        scan.add("identifier", found.start(), found.end(), text=found[0].upper())
+
+
+def _dates(scan: _Scan) -> None:
+    for found in scan.matches(_ISO):
+        year, month, day = (int(found[at]) for at in (1, 2, 3))
+        text = _iso(day, month, year)
+        if text is None:
+            continue
+        if found[4]:
+            minutes = float(int(found[4]) * 60 + int(found[5]))
+            scan.add("time", found.start(4), found.end(), low=minutes, high=minutes)
+            scan.add("date", found.start(), found.start(4), text=text)
+        else:
+            scan.add("date", found.start(), found.end(), text=text)
+    for found in scan.matches(_DOTTED):
+        year = int(found[4]) + (2000 if len(found[4]) == 2 else 0)
+        # Day first, as most of the world writes; month first where only that is a date.
+        text = _iso(int(found[1]), int(found[3]), year) or _iso(int(found[3]), int(found[1]), year)
+        if text:
+            scan.add("date", found.start(), found.end(), text=text)
+
+
+def _days(scan: _Scan) -> None:
+    grammar, months = scan.grammar, scan.data["months"]
+    for pattern in (grammar.day_month, grammar.month_day):
+        for found in scan.matches(pattern):
+            month = months[found["month"].lower()]
+            year = int(found["year"]) if found["year"] else None
+            days = re.findall(rf"\d{{1,2}}|{_any(grammar.ordinals)}", found["days"], re.I)
+            numbers = [int(day) if day.isdigit() else grammar.ordinals[day.lower()] for day in days]
+            texts = [_iso(day, month, year) for day in numbers]
+            if not all(texts):
+                continue
+            scan.add("date", found.start(), found.end(), text=texts[-1])
+            for text in texts[:-1]:
+                scan.add("date", found.start(), found.end(), text=text)
+    for found in scan.matches(grammar.weekday):
+        scan.add("weekday", found.start(), found.end(), text=str(scan.data["weekdays"][found[0].lower()]))
+    for found in scan.matches(grammar.relative):
+        shift = scan.data["relative_days"][found[0].lower()]
+        scan.add("date", found.start(), found.end(), text=f"{shift:+d}")
+
+
+def _iso(day: int, month: int, year: int | None) -> str | None:
+    try:
+        date(year or 2024, month, day)
+    except ValueError:
+        return None
+    return f"{year:04d}-{month:02d}-{day:02d}" if year else f"--{month:02d}-{day:02d}"
+
+
+def _clocks(scan: _Scan) -> None:
+    for found in scan.matches(scan.grammar.clock_range):
+        late = found["bhalf"]
+        sure = found["amin"] or found["bmin"] or found["ahalf"] or late
+        dotted = "." in (found["asep"], found["bsep"]) and not late
+        low, high = _minutes(scan, found, "a", found["ahalf"] or late), _minutes(scan, found, "b", late)
+        if not sure or dotted or low is None or high is None:
+            continue
+        if low > high and late and not found["ahalf"]:
+            low = _minutes(scan, found, "a", _other(scan, late))
+        scan.add("time", found.start(), found.end(), low=low, high=low)
+        scan.add("time", found.start(), found.end(), low=high, high=high)
+    for found in scan.matches(scan.grammar.clock):
+        minutes = _minutes(scan, found, "a", found["ahalf"])
+        sure = found["ahalf"] or (found["amin"] and found["asep"] == ":")
+        if sure and minutes is not None:
+            scan.add("time", found.start(), found.end(), low=minutes, high=minutes)
+
+
+def _minutes(scan: _Scan, found: re.Match[str], end: str, half: str | None) -> float | None:
+    hour, minute = int(found[f"{end}hour"]), int(found[f"{end}min"] or 0)
+    return clock_minutes(hour, minute, _half(scan, half))
+
+
+def _half(scan: _Scan, form: str | None) -> str | None:
+    halves: Mapping[str, Sequence[str]] = scan.data.get("day_halves", {})
+    return next((half for half, forms in halves.items() if form and form.lower() in forms), None)
+
+
+def _other(scan: _Scan, form: str) -> str:
+    """Return a form of the other half of the day: "11-1 pm" begins in the morning."""
+    halves: Mapping[str, Sequence[str]] = scan.data["day_halves"]
+    return halves["am" if _half(scan, form) == "pm" else "pm"][0]
+
+
+def clock_minutes(hour: int, minute: int, half: str | None = None) -> float | None:
+    """Return minutes since midnight, or ``None`` where there is no such time."""
+    if half is not None and hour > 12:
+        half = None
+    if half == "pm" and hour < 12:
+        hour += 12
+    elif half == "am" and hour == 12:
+        hour = 0
+    return float(hour * 60 + minute) if hour <= 24 and minute < 60 else None
+
+
+def _numbers(scan: _Scan) -> None:
+    for found in scan.matches(scan.grammar.number):
+        low = number(found["low"], scan.lang)
+        high = number(found["high"], scan.lang) if found["high"] else low
+        end = found.end()
+        unit, unit_end = (None, end)
+        if found["before"]:
+            unit = (
+                _SIGNS.get(found["before"])
+                or scan.grammar.units.get(found["before"].lower())
+                or found["before"].upper()
+            )
+        elif found["sign"]:
+            unit = {"%": "percent", "‰": "permille", "°": "degree"}.get(found["sign"]) or _SIGNS[
+                found["sign"]
+            ]
+        if found["high"] and low > high:
+            # "15-40*2" is a sum and "5-3" a difference: two numbers, no range.
+            end = found.end("low")
+            high = low
+        if unit is None:
+            word = scan.next_word(end)
+            scale = scan.grammar.words.get(word[0].lower()) if word else None
+            if word and isinstance(scale, int) and scale >= 1000:
+                low, high, end = low * scale, high * scale, word.end()
+            unit, unit_end = scan.unit(end)
+        _add_number(
+            scan, found.start(), max(end, unit_end), low, high, unit, _decimals(found["low"], scan.lang)
+        )
+
+
+def _add_number(
+    scan: _Scan, start: int, end: int, low: float, high: float, unit: str | None, decimals: int
+) -> None:
+    kind = (
+        "number"
+        if unit is None
+        else "money"
+        if unit in scan.data["currencies"] or unit in _SIGNS.values()
+        else "quantity"
+    )
+    scan.add(kind, start, end, low=low, high=high, unit=unit, decimals=decimals)
+
+
+def number(spelled: str, lang: str) -> float:
+    """Return the number a spelling means in a language.
+
+    A sign followed by three digits parts thousands where another sign or group says so, or where the language
+    parts them so (a comma in English); else it is the decimal sign.
+    """
+    text = spelled.replace(" ", "").replace("'", "").lstrip("+")
+    if "," in text and "." in text:
+        thousands = "," if text.rindex(",") < text.rindex(".") else "."
+        return float(text.replace(thousands, "").replace(",", "."))
+    if text.count(",") > 1 or (lang == "en" and re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", text)):
+        return float(text.replace(",", ""))
+    return float(text.replace(",", "."))
+
+
+def _decimals(spelled: str, lang: str) -> int:
+    value = re.search(r"[.,](\d+)$", spelled)
+    if value is None or (value[0][0] == "," and lang == "en" and len(value[1]) == 3):
+        return 0
+    return len(value[1])
+
+
+def _number_words(scan: _Scan) -> None:
+    run: list[tuple[float, int, int]] = []
+    joints = set(scan.data.get("number_joints", ()))
+    for found in _WORD.finditer(scan.text):
+        if any(scan.taken[found.start() : found.end()]):
+            _close(scan, run)
+            continue
+        parts = [
+            (m[0].lower(), found.start() + m.start(), found.start() + m.end())
+            for m in re.finditer(r"[^\W\d_]+", found[0])
+        ]
+        known = [(scan.grammar.words.get(word), start, end) for word, start, end in parts]
+        if run and found.start() - run[-1][2] > 1 and not _joined(scan, run[-1][2], found.start(), joints):
+            _close(scan, run)
+        if all(value is not None for value, _, _ in known):
+            run += [(float(value), start, end) for value, start, end in known if value is not None]
+        elif known and known[0][0] is not None:
+            _close(scan, run)
+            run.append((float(known[0][0]), known[0][1], known[0][2]))
+            _close(scan, run)
+        elif not (run and found[0].lower() in joints):
+            _close(scan, run)
+    _close(scan, run)
+
+
+def _joined(scan: _Scan, start: int, end: int, joints: set[str]) -> bool:
+    return scan.text[start:end].strip().lower() in joints
+
+
+def _close(scan: _Scan, run: list[tuple[float, int, int]]) -> None:
+    """Turn a run of number words into a number: smaller parts add up, hundreds and thousands multiply."""
+    if not run:
+        return
+    total = group = 0.0
+    for value, _, _ in run:
+        if value >= 1000:
+            total, group = total + (group or 1) * value, 0.0
+        elif value == 100:
+            group = (group or 1) * 100
+        else:
+            group += value
+    low = total + group
+    start, end = run[0][1], run[-1][2]
+    run.clear()
+    unit, unit_end = scan.unit(end)
+    sign = re.match(r" ?%", scan.text[end : end + 2])
+    if sign:
+        unit, unit_end = "percent", end + len(sign[0])
+    # "one" and its like are pronouns unless they count something.
+    if low != 1 or unit is not None:
+        _add_number(scan, start, max(end, unit_end), low, low, unit, 0)
