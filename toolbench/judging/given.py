@@ -68,11 +68,15 @@ class Given:
     @cached_property
     def dates(self) -> frozenset[date]:
         """Full dates given."""
-        return frozenset(date.fromisoformat(v.text) for v in self.values if v.kind == "date" and v.text[0].isdigit())
+        return frozenset(
+            date.fromisoformat(v.text) for v in self.values if v.kind == "date" and v.text[0].isdigit()
+        )
 
     def named(self, text: str) -> frozenset[str]:
         """Return the known names (canonical) that a normalised text mentions."""
-        return frozenset(name for name, forms in self.names.items() if any(contains(text, form) for form in forms))
+        return frozenset(
+            name for name, forms in self.names.items() if any(contains(text, form) for form in forms)
+        )
 
     def has(self, value: Value) -> bool:
         """Whether a value was given, its unit left aside."""
@@ -107,16 +111,26 @@ def same(stated: Value, given: Value, known: Given | None = None) -> bool:
     if "time" in (stated.kind, given.kind):
         return _same_time(stated, given)
     ends = ((stated.low, stated.high), (given.low, given.high))
-    return any(_near(one, other, stated.decimals) for one in set(ends[0]) for other in set(ends[1])) and (
-        stated.low == stated.high or given.low != given.high or _near(stated.low, given.low, stated.decimals)
-    ) or _converted(stated, given)
+    return (
+        any(_near(one, other, stated.decimals) for one in set(ends[0]) for other in set(ends[1]))
+        and (
+            stated.low == stated.high
+            or given.low != given.high
+            or _near(stated.low, given.low, stated.decimals)
+        )
+        or _converted(stated, given)
+    )
 
 
 def _same_text(stated: Value, given: Value) -> bool:
     if stated.text == given.text:
         return True
     digits = re.sub(r"\D", "", stated.text)
-    return "contact" in (stated.kind, given.kind) and len(digits) >= 7 and digits == re.sub(r"\D", "", given.text)
+    return (
+        "contact" in (stated.kind, given.kind)
+        and len(digits) >= 7
+        and digits == re.sub(r"\D", "", given.text)
+    )
 
 
 def _near(value: float | None, other: float | None, decimals: int) -> bool:
@@ -128,7 +142,10 @@ def _near(value: float | None, other: float | None, decimals: int) -> bool:
 
 def _converted(stated: Value, given: Value) -> bool:
     """Whether two quantities are the same in their common unit: 2500 g is 2.5 kg."""
-    one, other = _BASE.get(stated.unit or "", (stated.unit, 1.0)), _BASE.get(given.unit or "", (given.unit, 1.0))
+    one, other = (
+        _BASE.get(stated.unit or "", (stated.unit, 1.0)),
+        _BASE.get(given.unit or "", (given.unit, 1.0)),
+    )
     if one[0] is None or one[0] != other[0] or stated.unit == given.unit:
         return False
     return abs((stated.low or 0) * one[1] - (given.low or 0) * other[1]) < 1e-9
@@ -140,7 +157,11 @@ def _same_time(stated: Value, given: Value) -> bool:
         return minutes.low == clock.low or (minutes.low or 0) % 1440 == (clock.low or 0) % 1440
     # A bare number may be an hour ("from 10 to 12"), or hour and minutes with a dot.
     hours = {minutes.low, minutes.high}
-    dotted = {int(one or 0) * 60 + round((one or 0) % 1 * 100) for one in hours} if minutes.decimals == 2 else set()
+    dotted = (
+        {int(one or 0) * 60 + round((one or 0) % 1 * 100) for one in hours}
+        if minutes.decimals == 2
+        else set()
+    )
     return minutes.unit is None and (clock.low in {(one or 0) * 60 for one in hours} or clock.low in dotted)
 
 
@@ -177,11 +198,25 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
     values = [value for reading in readings for value in reading.values]
     values += [value for record in records for value in record.values]
     values += list(context)
-    values += [value for tool in trace.offered.values() for value in _limits(canonical_json(dict(tool.parameters)), canonical_json(dict(tool.limits)))]
+    values += [
+        value
+        for tool in trace.offered.values()
+        for value in _limits(canonical_json(dict(tool.parameters)), canonical_json(dict(tool.limits)))
+    ]
     spoken = [_spoken(record) for record in results]
     read_results = [read(text, lang) for text in spoken]
     clauses = [clause for reading in (*readings, *read_results) for clause in reading.clauses]
-    text = normalize("\n".join([*users, *told, *spoken, json.dumps(dict(trace.case.context), ensure_ascii=False), *(str(dict(record.arguments or {})) for record in results)]))
+    text = normalize(
+        "\n".join(
+            [
+                *users,
+                *told,
+                *spoken,
+                json.dumps(dict(trace.case.context), ensure_ascii=False),
+                *(str(dict(record.arguments or {})) for record in results),
+            ]
+        )
+    )
     return Given(
         lang=lang,
         values=tuple(dict.fromkeys(values)),
@@ -211,7 +246,8 @@ def _names(tools: Sequence[ToolSpec]) -> Mapping[str, tuple[str, ...]]:
         [canonical, list(forms)]
         for tool in tools
         for argument, synonyms in tool.synonyms.items()
-        if "enum" not in tool.properties.get(argument, {}) and not tool.properties.get(argument, {}).get("type") == "integer"
+        if "enum" not in tool.properties.get(argument, {})
+        and not tool.properties.get(argument, {}).get("type") == "integer"
         for canonical, forms in synonyms.items()
     ]
     return _names_of(json.dumps(pairs, ensure_ascii=False))
@@ -254,7 +290,9 @@ def _records(record: CallRecord, tool: ToolSpec | None, lang: str) -> Iterator[R
         # Arguments belong to every object of a list; the objects do not belong to each other.
         yield Record((*arguments, *inner), frozenset(normalize(word) for word in words))
     if several:
-        yield Record(arguments, frozenset(normalize(leaf) for _, leaf in _strings(dict(record.arguments or {}))))
+        yield Record(
+            arguments, frozenset(normalize(leaf) for _, leaf in _strings(dict(record.arguments or {})))
+        )
 
 
 def _objects(value: JSON) -> Iterator[Mapping[str, JSON]]:
@@ -263,7 +301,11 @@ def _objects(value: JSON) -> Iterator[Mapping[str, JSON]]:
         for inner in value:
             yield from _objects(inner)
     elif isinstance(value, dict):
-        nested = [inner for inner in value.values() if isinstance(inner, list) and any(isinstance(x, dict) for x in inner)]
+        nested = [
+            inner
+            for inner in value.values()
+            if isinstance(inner, list) and any(isinstance(x, dict) for x in inner)
+        ]
         if not nested:
             yield value
         flat = {key: inner for key, inner in value.items() if not any(inner is other for other in nested)}
@@ -272,7 +314,9 @@ def _objects(value: JSON) -> Iterator[Mapping[str, JSON]]:
                 yield {**flat, **one}
 
 
-def _leaves(value: JSON, tool: ToolSpec | None, lang: str, key: str = "", holder: Mapping[str, JSON] | None = None) -> Iterator[Value]:
+def _leaves(
+    value: JSON, tool: ToolSpec | None, lang: str, key: str = "", holder: Mapping[str, JSON] | None = None
+) -> Iterator[Value]:
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _leaves(inner, tool, lang, name, value)
@@ -299,7 +343,9 @@ def _unit(tool: ToolSpec | None, key: str, holder: Mapping[str, JSON]) -> str | 
 @cache
 def _limits(schema: str, limits: str) -> tuple[Value, ...]:
     """Return the numbers a schema sets as limits: "up to 1000", "six digits"."""
-    found = re.findall(r'"(?:exclusive)?(?:maximum|minimum|maxLength|minLength)":(-?\d+(?:\.\d+)?)', schema, re.I)
+    found = re.findall(
+        r'"(?:exclusive)?(?:maximum|minimum|maxLength|minLength)":(-?\d+(?:\.\d+)?)', schema, re.I
+    )
     found += re.findall(r"\{(\d+)\}", schema) + re.findall(r"\d+(?:\.\d+)?", limits)
     return tuple(Value("number", one, float(one), float(one)) for one in found)
 
