@@ -7,6 +7,7 @@
     │   ├── ConfigError         config.json
     │   ├── SuiteError          contract, prompt, executor, rules or cases
     │   └── LogError            a run's JSONL
+    ├── PatternTooSlow          a suite's pattern and one text  -> that attempt is not judged
     ├── ServingError            a local server or its weights     -> exit code 2
     └── TransportError          no usable reply from a provider   -> recorded, never raised to a user
 
@@ -37,6 +38,10 @@ class SuiteError(InputError):
 
 class LogError(InputError):
     """A run's log cannot be read, written or trusted."""
+
+
+class PatternTooSlow(ToolbenchError):
+    """A pattern out of a suite's files was still searching one text when its time was up."""
 
 
 class ServingError(ToolbenchError):

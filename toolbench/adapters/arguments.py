@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from toolbench.adapters.shapes import too_deep
-from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict, too_deep
 from toolbench.domain.decision import ToolCall
 
 

@@ -12,8 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from toolbench.adapters.shapes import too_deep
-from toolbench.domain.canonical import JSON, loads_strict
+from toolbench.domain.canonical import JSON, loads_strict, too_deep
 from toolbench.errors import TransportError
 
 _MESSAGE_LIMIT = 300

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from toolbench.adapters.shapes import too_deep
+from toolbench.domain.canonical import too_deep
 
 MARKUP = re.compile(
     r"</?tool_call\b|<function[=_ ]|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>|<\|channel\|>\s*commentary"

@@ -7,9 +7,6 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 
-DEEPEST = 100
-"""Levels of nesting that are read. Deeper values break every recursive tool downstream, copying included."""
-
 
 def object_at(value: JSON, *keys: str | int) -> dict[str, Any]:
     """Return the object found by following the keys, or an empty one."""
@@ -52,19 +49,3 @@ def total(*counts: int | None) -> int | None:
     """Return the sum of the known counts, ``None`` when none is known."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
-
-
-def too_deep(value: JSON) -> bool:
-    """Whether a value is nested deeper than :data:`DEEPEST` levels."""
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        children: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                children += item.values()
-            elif isinstance(item, list):
-                children += item
-        if not children:
-            return False
-        level = children
-    return True

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from toolbench.adapters.base import StreamAssembler
 from toolbench.adapters.faults import reply_error
-from toolbench.adapters.shapes import too_deep
-from toolbench.domain.canonical import JSON
+from toolbench.domain.canonical import JSON, too_deep
 from toolbench.errors import TransportError
 
 

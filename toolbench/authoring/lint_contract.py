@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from toolbench.authoring.generate import generate
-from toolbench.authoring.lint_rules import lint_regex, lint_rules, unknown_tool
+from toolbench.authoring.lint_rules import TRAP, lint_regex, lint_rules, unknown_tool
 from toolbench.authoring.problem import Document, Problem, read_document
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import Contract, Overlay, ToolSpec
+from toolbench.domain.patterns import is_trap
 from toolbench.domain.tool_script import NO_SCRIPT, Failure, Real, ScriptedResult, Success, ToolScript
-from toolbench.domain.validation import build_validator
+from toolbench.domain.validation import build_validator, schema_patterns
 from toolbench.errors import SuiteError
 from toolbench.running.course_tools import IMPLEMENTATIONS
 
@@ -32,6 +33,9 @@ def lint_tools(document: Document) -> Iterator[Problem]:
         except SuiteError as fault:
             yield document.problem((*at, "parameters"), str(fault).removeprefix("schema: "))
             continue
+        for where, source in schema_patterns(entry["parameters"]):
+            if is_trap(source):
+                yield document.problem((*at, "parameters"), f"{where}: {source!r} {TRAP}")
         yield from _lint_metadata(document, at, entry)
 
 

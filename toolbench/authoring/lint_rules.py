@@ -8,14 +8,18 @@ from collections.abc import Iterator, Sequence
 from toolbench.authoring.problem import Document, Problem
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import Contract
+from toolbench.domain.patterns import is_trap
 from toolbench.domain.rules import Rules
 from toolbench.domain.tool_script import Failure, Real, Success, ToolScript
+from toolbench.errors import SuiteError
 from toolbench.judging.order import is_empty, values_at
 from toolbench.running.course_tools import IMPLEMENTATIONS
 
 ORCHESTRATOR_CODES = frozenset({"INVALID_ARGUMENTS", "MALFORMED_RESPONSE", "NOT_SCRIPTED", "UNKNOWN_TOOL"})
 """Error codes that come from the orchestrator and stand in no script."""
 
+TRAP = "takes ever longer on texts that almost match; let no two repetitions share a letter"
+"""What is wrong with a pattern whose time explodes."""
 NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?P|\(\?<[A-Za-z]|\(\?[aiLmsux-]+[):]")
 """Not portable between regular expression dialects: \\p, named groups, inline flags."""
 
@@ -173,9 +177,12 @@ def lint_regex(document: Document, at: tuple[str | int, ...], pattern: JSON) -> 
         yield document.problem(at, f"{pattern!r} is not portable (no \\p, named group or inline flag)")
     else:
         try:
-            re.compile(pattern)
-        except re.error as fault:
-            yield document.problem(at, f"{pattern!r} is not a regular expression: {fault}")
+            trap = is_trap(pattern)
+        except SuiteError as fault:
+            yield document.problem(at, str(fault))
+        else:
+            if trap:
+                yield document.problem(at, f"{pattern!r} {TRAP}")
 
 
 def unknown_tool(name: str, contract: Contract) -> str:

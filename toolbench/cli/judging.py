@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
 from toolbench.errors import InputError
+
+if TYPE_CHECKING:
+    from toolbench.numbers.frames import ScoredRun
+
+NAMED = 10
+"""Attempts without a verdict that are named one by one."""
 
 
 @click.command()
@@ -34,12 +41,24 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
     scored = load_run(run)
     for problem in scored.problems:
         item(f"toolbench: {problem}", err=True)
+    unjudged = _name_judge_errors(scored)
     if as_json:
         say(report_text(scored).removesuffix("\n"))
-        return
-    from toolbench.showing.terminal import score_table
+    else:
+        from toolbench.showing.terminal import score_table
 
-    say(score_table(run))
+        say(score_table(run))
+    sys.exit(1 if unjudged else 0)
+
+
+def _name_judge_errors(*runs: ScoredRun) -> int:
+    """Name the attempts that toolbench could not judge, the first with their reasons; return their number."""
+    lines = list(dict.fromkeys(line for scored in runs for line in scored.judge_errors))
+    for line in lines[:NAMED]:
+        item(f"toolbench: {line}", err=True)
+    if lines:
+        say(f"toolbench: {len(lines)} attempts could not be judged and are in no figure", err=True)
+    return len(lines)
 
 
 def _reparse(run: Path) -> None:
@@ -124,6 +143,7 @@ def compare(
     apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
     factors = factor or tuple("model" if name == "provider" else name for name in apart)
     say(text(paired(sides[0], sides[1], factors=factors)))
+    sys.exit(1 if _name_judge_errors(*runs) else 0)
 
 
 @click.command()
@@ -140,12 +160,14 @@ def gate(run: Path, gates: Path | None, use_default: bool) -> None:
       toolbench gate runs/demo --default
     """
     from toolbench.numbers.frames import load_run
-    from toolbench.numbers.gates import default_gates, evaluate, load_gates
+    from toolbench.numbers.gates import EXIT_CODES, default_gates, evaluate, load_gates
 
     chosen = load_gates(gates) if gates else default_gates() if use_default else None
-    result = evaluate(load_run(run), chosen)
+    scored = load_run(run)
+    result = evaluate(scored, chosen)
     say(result)
-    sys.exit(result.exit_code)
+    # Gates may not pass on figures from which attempts are missing through a fault of toolbench.
+    sys.exit(result.exit_code or (EXIT_CODES["not enough data"] if _name_judge_errors(scored) else 0))
 
 
 @click.command()

@@ -78,6 +78,8 @@ def run(
         f"{folder}: {summary.made} attempts made, {summary.skipped} were there, {summary.total} planned, "
         f"{summary.transport_errors} transport errors"
     )
+    if summary.judge_errors:
+        say(f"toolbench: toolbench itself failed on {summary.judge_errors} attempts (judge_error)", err=True)
     for name, reason in summary.abandoned.items():
         item(f"toolbench: {name}: given up after repeated failure: {reason}", err=True)
     if summary.stopped:

@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 JSON = Any
 """Any value that JSON can express: dict, list, str, int, float, bool or None."""
 
+DEEPEST = 100
+"""Levels of nesting that are read. Deeper values break every recursive tool downstream, copying included."""
+
 
 class StrictJSONError(ValueError):
     """A text is not one strict JSON value.
@@ -73,11 +76,29 @@ def loads_strict(text: str) -> JSON:
         # Thousands of brackets, or an integer longer than Python converts: readable by nobody downstream.
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
         raise StrictJSONError("invalid_json", reason) from None
+    if too_deep(value):
+        raise StrictJSONError("invalid_json", "nested too deeply")
     if end != len(stripped):
         rest = stripped[end:].lstrip()[:40]
         line = text.count("\n", 0, text.rfind(stripped[end:].lstrip())) + 1
         raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}", line)
     return value
+
+
+def too_deep(value: JSON) -> bool:
+    """Whether a value is nested deeper than :data:`DEEPEST` levels."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        children: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                children += item.values()
+            elif isinstance(item, list):
+                children += item
+        if not children:
+            return False
+        level = children
+    return True
 
 
 def canonical_json(value: JSON) -> str:

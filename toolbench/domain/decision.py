@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON
 
+MOST_CALLS = 500
+"""Calls of one reply that are read; a model has made thirty of them on a bad day."""
+
 DecisionKind = Literal["tool_call", "text", "refusal", "invalid"]
 
 

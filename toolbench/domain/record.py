@@ -16,7 +16,8 @@ from toolbench.domain.keys import AttemptKey
 from toolbench.domain.suite import Suite
 
 FORMAT = 1
-Status = Literal["ok", "transport_error", "unsupported", "budget"]
+Status = Literal["ok", "transport_error", "unsupported", "budget", "judge_error"]
+"""How an attempt ended; ``judge_error`` means that toolbench itself could not play or judge it."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from toolbench.domain.canonical import JSON
+from toolbench.domain.patterns import Pattern, pattern
 from toolbench.errors import SuiteError
 
 CODE_OF_KEYWORD = {
@@ -69,10 +70,10 @@ class ArgumentIssue:
     actual: str
 
 
-def _ecma_pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+def _ecma_pattern(validator: Any, source: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
     """Match as ECMA-262 does: ASCII classes, and ``$`` only at the very end (Python allows a newline)."""
-    if isinstance(instance, str) and not portable_regex(pattern).search(instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+    if isinstance(instance, str) and not portable_regex(source).search(instance):
+        yield ValidationError(f"{instance!r} does not match {source!r}")
 
 
 def _decimal_multiple(validator: Any, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -91,11 +92,18 @@ ArgumentValidator: Any = extend(  # type: ignore[no-untyped-call]
 )
 
 
-def portable_regex(pattern: str) -> re.Pattern[str]:
+def portable_regex(source: str) -> Pattern:
     """Compile a schema pattern with the meaning ECMA-262 gives it."""
     # A bare $ in Python also matches before a final newline; \Z does not.
-    anchored = re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda m: m.group(1) or r"\Z", pattern)
-    return re.compile(anchored, re.ASCII)
+    anchored = re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda m: m.group(1) or r"\Z", source)
+    return pattern(anchored, ascii_only=True)
+
+
+def schema_patterns(schema: JSON) -> Iterator[tuple[str, str]]:
+    """Yield the path and the source of every pattern of a schema."""
+    for path, node in _walk(schema, "$"):
+        if isinstance(source := node.get("pattern"), str):
+            yield f"{path}.pattern", source
 
 
 def build_validator(schema: JSON, where: str) -> Any:
@@ -107,10 +115,9 @@ def build_validator(schema: JSON, where: str) -> Any:
         When the schema is not valid Draft 2020-12, a pattern is not portable, a format is not checked by
         this installation, or a reference leaves the document: a fault of the case, never of a model.
     """
+    for path, source in schema_patterns(schema):
+        _check_pattern(source, f"{where}: {path}")
     for path, node in _walk(schema, "$"):
-        pattern = node.get("pattern")
-        if isinstance(pattern, str):
-            _check_pattern(pattern, f"{where}: {path}.pattern")
         declared = node.get("format")
         if isinstance(declared, str) and declared not in ArgumentValidator.FORMAT_CHECKER.checkers:
             raise SuiteError(f"{where}: {path}.format: {declared!r} is not checked here; use a known format")
@@ -124,13 +131,13 @@ def build_validator(schema: JSON, where: str) -> Any:
     return ArgumentValidator(schema, registry=Registry(), format_checker=ArgumentValidator.FORMAT_CHECKER)
 
 
-def _check_pattern(pattern: str, where: str) -> None:
-    if NOT_PORTABLE.search(pattern):
-        raise SuiteError(f"{where}: {pattern!r} is not portable (no \\p, lookbehind, named group or flag)")
+def _check_pattern(source: str, where: str) -> None:
+    if NOT_PORTABLE.search(source):
+        raise SuiteError(f"{where}: {source!r} is not portable (no \\p, lookbehind, named group or flag)")
     try:
-        portable_regex(pattern)
-    except re.error as fault:
-        raise SuiteError(f"{where}: {pattern!r} is not a regular expression: {fault}") from None
+        portable_regex(source)
+    except SuiteError as fault:
+        raise SuiteError(f"{where}: {fault}") from None
 
 
 def _walk(node: JSON, path: str) -> Iterator[tuple[str, dict[str, JSON]]]:

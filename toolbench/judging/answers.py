@@ -179,7 +179,7 @@ def _invented(trace: Trace, segment: Segment, answer: str, results: Sequence[Cal
     known = _numbers(sources) | _numbers(_grouped(sources))
     for match in _NUMBER.finditer(_grouped(without_moments(stated))):
         spelled = match.group(0)
-        small = spelled.isdigit() and int(spelled) < 10
+        small = spelled.isdigit() and len(spelled.lstrip("0")) < 2
         if not small and not _number_given(spelled, known) and not _moment_given(spelled, sources):
             found.append(spelled)
     yield from dict.fromkeys(found)

@@ -85,9 +85,9 @@ def times(text: str) -> frozenset[int]:
 
 def without_moments(text: str) -> str:
     """Return a text with a blank in the place of every date and time."""
-    for found in find_dates(text):
-        text = text.replace(found.spelled, " ")
-    for spelled, _ in find_times(text):
+    for spelled in dict.fromkeys(found.spelled for found in find_dates(text)):
+        text = text.replace(spelled, " ")
+    for spelled in dict.fromkeys(spelled for spelled, _ in find_times(text)):
         text = text.replace(spelled, " ")
     return text
 

@@ -5,8 +5,8 @@ A contract names one per argument; a value that no normaliser understands is com
 
 from __future__ import annotations
 
+import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -14,6 +14,7 @@ from decimal import Decimal, InvalidOperation
 from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
+from toolbench.judging.text import composed
 
 VERSION = "1"
 
@@ -43,7 +44,7 @@ def text(value: JSON) -> JSON:
     """NFC, lower case, ё as е, outer blanks and quotes off, inner blanks single."""
     if not isinstance(value, str):
         return value
-    folded = unicodedata.normalize("NFC", value).casefold().replace("ё", "е")
+    folded = composed(value).casefold().replace("ё", "е")
     return re.sub(r"\s+", " ", folded).strip(" \t\n\"'«».")
 
 
@@ -61,9 +62,11 @@ def number(value: JSON) -> JSON:
         if not found:
             return value
         try:
-            return plain(float(Decimal(re.sub(r"[\s\u00a0]", "", found.group(1)).replace(",", "."))))
+            amount = float(Decimal(re.sub(r"[\s\u00a0]", "", found.group(1)).replace(",", ".")))
         except InvalidOperation:
             return value
+        # More than three hundred digits are no amount of anything.
+        return plain(amount) if math.isfinite(amount) else value
     return plain(value)
 
 

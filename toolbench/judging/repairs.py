@@ -12,10 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict, too_deep
 from toolbench.domain.contract import ToolSpec
 
 VERSION = "1"
+
+LONGEST_NUMBER = 300
+"""Characters of a text that is read as a number: beyond, it has no finite value."""
 
 Tier = Literal["raw_valid", "repairable", "invalid"]
 
@@ -96,9 +99,10 @@ def _first_object(raw: str) -> JSON:
 
 def _last_duplicate(raw: str) -> JSON:
     try:
-        return json.loads(raw, parse_constant=lambda name: None)
+        value = json.loads(raw, parse_constant=lambda name: None)
     except (ValueError, RecursionError):
         return None
+    return None if too_deep(value) else value
 
 
 TEXT_REPAIRS: Mapping[str, Callable[[str], JSON]] = {
@@ -135,7 +139,8 @@ def _nested_json(value: JSON, schema: Mapping[str, Any]) -> JSON:
 
 def _number_from_text(value: JSON, schema: Mapping[str, Any]) -> JSON:
     wanted = _types(schema)
-    if isinstance(value, str) and wanted & {"number", "integer"} and "string" not in wanted:
+    readable = isinstance(value, str) and len(value) <= LONGEST_NUMBER
+    if readable and wanted & {"number", "integer"} and "string" not in wanted:
         text = value.strip().replace(",", ".")
         if re.fullmatch(r"-?\d+", text):
             return int(text)

@@ -9,11 +9,21 @@ from functools import cache
 from importlib import resources
 
 from toolbench.domain.canonical import loads_strict
+from toolbench.domain.patterns import pattern
+
+_MARK = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_STACKED = re.compile(f"({_MARK}{{30}}){_MARK}+")
+"""Over thirty accents on one letter, which no writing has (Unicode's "stream-safe" bound)."""
+
+
+def composed(text: str) -> str:
+    """Return text in NFC; the accents are cut first where they are stacked, for composing is quadratic."""
+    return text if text.isascii() else unicodedata.normalize("NFC", _STACKED.sub(r"\1", text))
 
 
 def normalize(text: str) -> str:
     """Return text as all comparisons see it: NFC, lower case, ё as е, one kind of dash, quote and blank."""
-    text = unicodedata.normalize("NFC", text).lower().replace("ё", "е")
+    text = composed(text).lower().replace("ё", "е")
     text = re.sub(r"[‘’ʼ]", "'", text)
     # Markdown emphasis would split "**ORD-123456**" from its words; between numbers a star multiplies.
     text = re.sub(r"(?<![\d)])\*+|\*+(?![\d(])|[#`]+", "", text)
@@ -65,10 +75,10 @@ def asks(text: str, lang: str) -> bool:
 
 def asserted(text: str, patterns: Sequence[str], lang: str) -> str | None:
     """Return the first sentence that states one of the patterns, skipping questions and conditions."""
-    compiled = [re.compile(pattern) for pattern in patterns]
+    compiled = [pattern(source) for source in patterns]
     for sentence in sentences(text):
         if sentence.endswith("?") or matches(sentence, lang, "conditional"):
             continue
-        if any(pattern.search(sentence) for pattern in compiled):
+        if any(stated.search(sentence) for stated in compiled):
             return sentence
     return None

@@ -124,6 +124,7 @@ STATUSES = {
     "transport_errors": "transport_error",
     "unsupported": "unsupported",
     "budget_stops": "budget",
+    "judge_errors": "judge_error",
 }
 """Metric → status of the attempts it counts: beside every denominator, never inside one."""
 

@@ -57,6 +57,16 @@ class ScoredRun:
         return self.log.header.load_suites()
 
     @property
+    def judge_errors(self) -> list[str]:
+        """One line per attempt that toolbench could not play or judge."""
+        failed = self.attempts[self.attempts["status"] == "judge_error"]
+        names = [*GROUP, "case_id", "repetition", "error"]
+        return [
+            f"{'/'.join(map(str, key))}: not judged: {reason}"
+            for *key, reason in failed[names].itertuples(index=False)
+        ]
+
+    @property
     def missing(self) -> int:
         """Planned attempts that were never made."""
         return len(self.planned) - len(self.attempts)
@@ -76,8 +86,8 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
     provider, model, protocol, suite, lang, condition, case_id, case_class, repetition, tags
         Identity; ``repetition`` counts from 0, ``tags`` is a tuple.
     status, stop, error
-        ``ok``, ``transport_error``, ``unsupported`` or ``budget``; how the conversation ended; one redacted
-        line about what failed.
+        ``ok``, ``transport_error``, ``unsupported``, ``budget`` or ``judge_error``; how the conversation
+        ended; one redacted line about what failed.
     scored
         Whether the attempt was judged (``status`` is ``ok``).
     kind, codes, signature, answer, missing_tools

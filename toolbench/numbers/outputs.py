@@ -32,7 +32,15 @@ DIGITS = 9
 
 FIGURE = ("value", "numerator", "denominator", "ci_low", "ci_high")
 EXTRA = ("macro", "classes", "not_scored", "worst", "best")
-COUNTED = ("planned", "attempted", "transport_errors", "unsupported", "budget_stops", "scored")
+COUNTED = (
+    "planned",
+    "attempted",
+    "transport_errors",
+    "unsupported",
+    "budget_stops",
+    "judge_errors",
+    "scored",
+)
 
 ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
 ERRORS_BESIDE = ("suite", "lang", "condition", "reason")

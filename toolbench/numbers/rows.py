@@ -13,6 +13,7 @@ from toolbench.domain.keys import BASELINE
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging.counts import COUNT
+from toolbench.judging.guard import Judged
 from toolbench.judging.score import Verdict
 from toolbench.numbers.cost import attempt_cost, failed_tries
 
@@ -121,15 +122,16 @@ def identity(attempt: Attempt, case_class: str) -> dict[str, Any]:
     }
 
 
-def attempt_row(attempt: Attempt, verdict: Verdict | None, price: Mapping[str, Any] | None) -> dict[str, Any]:
+def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return everything about an attempt that is not identity or fact of its case."""
     usages = [turn.decision.usage for turn in attempt.turns]
     failed, unpriced = failed_tries(attempt)
     first = attempt.turns[0] if attempt.turns else None
+    verdict = judged.verdict
     return {
-        "status": attempt.status,
+        "status": judged.status,
         "stop": attempt.stop,
-        "error": str(attempt.error["message"]) if attempt.error else None,
+        "error": judged.problem or (str(attempt.error["message"]) if attempt.error else None),
         "scored": verdict is not None,
         "turns": len(attempt.turns),
         "latency_ms": sum(turn.latency_ms for turn in attempt.turns) if attempt.turns else None,

@@ -12,7 +12,8 @@ from toolbench.domain.config import Condition
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import Attempt, RunHeader
 from toolbench.domain.suite import Suite
-from toolbench.judging.score import Verdict, score
+from toolbench.judging.guard import judge
+from toolbench.judging.score import Verdict
 from toolbench.numbers.rows import DTYPES, attempt_row, case_facts, identity
 
 Row = dict[str, Any]
@@ -43,9 +44,9 @@ class Scorer:
     def judged(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
         """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict."""
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
-        verdict = score(attempt, self.suites[attempt.suite], self._conditions[attempt.condition])
-        row = attempt_row(attempt, verdict, self._prices.get(attempt.key.player))
-        return {**identity(attempt, facts["case_class"]), **facts, **row}, verdict
+        judged = judge(attempt, self.suites[attempt.suite], self._conditions[attempt.condition])
+        row = attempt_row(attempt, judged, self._prices.get(attempt.key.player))
+        return {**identity(attempt, facts["case_class"]), **facts, **row}, judged.verdict
 
     def _facts_of(self, suite: str, lang: str, case_id: str, condition: str) -> Row:
         case = self.suites[suite].case_by_key[lang, case_id]

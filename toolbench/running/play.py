@@ -8,11 +8,11 @@ from typing import Any
 
 from toolbench.adapters.base import Request, settled
 from toolbench.domain.canonical import JSON, sha256
-from toolbench.domain.decision import ModelDecision
+from toolbench.domain.decision import MOST_CALLS, ModelDecision
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt, CallRecord, Status, TurnRecord
-from toolbench.errors import TransportError
+from toolbench.errors import InputError, TransportError
 from toolbench.running.conversation import Act, Ask, Stage, converse, ready_history
 from toolbench.running.executor import Executor
 from toolbench.running.transport import Reply
@@ -29,22 +29,24 @@ async def play(
 ) -> Attempt:
     """Play one attempt to its end and return its record.
 
-    A provider's failure becomes the attempt's status, never an exception; what was said before it is kept.
-    Cancellation and programming errors pass through.
+    A provider's failure becomes the attempt's status, never an exception, and so does a fault of toolbench
+    itself (``judge_error``): what was said before it is kept, and the other attempts go on. Cancellation and
+    faults of the suite or the configuration, which every attempt would meet, pass through.
     """
     started_at, started = now(), time.monotonic()
-    executor = Executor(
-        stage.suite.contract, stage.suite.executor, stage.case.lang, stage.condition.error_hints
-    )
-    history, frozen = ready_history(stage.case, executor)
     turns: list[TurnRecord] = []
-    calls: list[CallRecord] = list(frozen)
+    calls: list[CallRecord] = []
     status: Status = "ok"
     error: dict[str, JSON] | None = None
     retries: list[dict[str, JSON]] = []
-    loop = converse(stage, history)
     reply: Any = None
     try:
+        executor = Executor(
+            stage.suite.contract, stage.suite.executor, stage.case.lang, stage.condition.error_hints
+        )
+        history, frozen = ready_history(stage.case, executor)
+        calls += frozen
+        loop = converse(stage, history)
         while True:
             step = loop.send(reply)
             if isinstance(step, Act):
@@ -68,6 +70,12 @@ async def play(
     except AttemptBudgetReached as fault:
         status, stop = "budget", "budget"
         error = {"code": "budget", "message": str(fault), "status": None}
+    except InputError:
+        raise
+    except Exception as fault:
+        status, stop = "judge_error", "judge_error"
+        message = " ".join(f"{type(fault).__name__}: {fault}".split())
+        error = {"code": "judge_error", "message": message[:300], "status": None}
     return Attempt(
         run_id=run_id,
         **planned._asdict(),
@@ -88,6 +96,9 @@ async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping
     reply = await send(step.request)
     offer = stage.offer(first=step.index == 0)
     decision = stage.adapter.parse_decision(reply.body, step.request, offer)
+    if len(decision.calls) > MOST_CALLS:
+        told = f"the reply holds {len(decision.calls)} calls; no more than {MOST_CALLS} are read"
+        raise TransportError("too_many_calls", told, reply.status)
     request = {"path": step.request.path, "body": step.request.body, "headers": dict(step.request.headers)}
     turn = TurnRecord(
         index=step.index,

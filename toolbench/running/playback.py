@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.patterns import pattern
 from toolbench.domain.tool_script import ScriptedResult, ToolScript
 
 
@@ -43,7 +43,7 @@ class Playback:
 
 def _matches(wanted: JSON, given: JSON) -> bool:
     if isinstance(wanted, dict) and set(wanted) == {"pattern"}:
-        return isinstance(given, str) and re.search(wanted["pattern"], given) is not None
+        return isinstance(given, str) and pattern(wanted["pattern"]).search(given)
     return canonical_json(one_spelling(wanted)) == canonical_json(one_spelling(given))
 
 

@@ -52,6 +52,7 @@ class RunSummary:
     made: int = 0
     skipped: int = 0
     transport_errors: int = 0
+    judge_errors: int = 0
     abandoned: dict[str, str] = field(default_factory=dict)
     stopped: str | None = None
     set_aside: BadLine | None = None
@@ -59,7 +60,7 @@ class RunSummary:
     @property
     def complete(self) -> bool:
         """Whether every planned attempt has a usable record."""
-        return self.made + self.skipped == self.total and not self.transport_errors
+        return self.made + self.skipped == self.total and not self.transport_errors and not self.judge_errors
 
 
 async def run_matrix(
@@ -207,6 +208,7 @@ class _Matrix:
             self._writer.append(attempt)
             self._summary.made += 1
             self._summary.transport_errors += attempt.status == "transport_error"
+            self._summary.judge_errors += attempt.status == "judge_error"
             hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
             self._hopeless = self._hopeless + 1 if hopeless else 0
             if self._hopeless >= GIVE_UP_AFTER and attempt.error:

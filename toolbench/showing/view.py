@@ -109,6 +109,8 @@ class RunView:
             )
         if errors:
             parts.append(f"{errors} attempts ended in transport errors")
+        if self.scored.judge_errors:
+            parts.append(f"{len(self.scored.judge_errors)} attempts could not be judged")
         if self.scored.problems:
             parts.append(f"{len(self.scored.problems)} lines of the log could not be used")
         return "INCOMPLETE: " + "; ".join(parts) if parts else None

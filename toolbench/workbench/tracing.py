@@ -14,7 +14,7 @@ from toolbench.domain.decision import ModelDecision
 from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, CallRecord, TurnRecord
 from toolbench.domain.suite import Suite
-from toolbench.judging.score import Verdict, score
+from toolbench.judging.guard import Judged, judge
 from toolbench.showing import html
 from toolbench.showing.html import Page
 from toolbench.showing.sections import explained, pretty
@@ -44,7 +44,7 @@ def traces(
 
 def trace(attempt: Attempt, suite: Suite, condition: Condition, player: str | None = None) -> Page:
     """Return what was sent, what came back, what was decided from it and what was found, turn by turn."""
-    verdict = score(attempt, suite, condition)
+    judged = judge(attempt, suite, condition)
     case = suite.case_by_key[attempt.lang, attempt.case_id]
     name = player or attempt.model
     title = f"{attempt.case_id} · {name} · {attempt.condition} · repetition {attempt.repetition + 1}"
@@ -52,7 +52,7 @@ def trace(attempt: Attempt, suite: Suite, condition: Condition, player: str | No
     return html.join(
         [
             html.heading(title, 3),
-            *_verdict(attempt, verdict),
+            *_verdict(attempt, judged),
             html.preformatted(said),
             *(page for turn in attempt.turns for page in _turn(turn, attempt.calls)),
             *_failures(attempt),
@@ -60,10 +60,11 @@ def trace(attempt: Attempt, suite: Suite, condition: Condition, player: str | No
     )
 
 
-def _verdict(attempt: Attempt, verdict: Verdict | None) -> Iterator[Page]:
+def _verdict(attempt: Attempt, judged: Judged) -> Iterator[Page]:
+    verdict = judged.verdict
     if verdict is None:
-        why = attempt.error["message"] if attempt.error else attempt.stop
-        yield html.paragraph(f"Not scored ({attempt.status}, {attempt.stop}): {why}", "warning")
+        why = judged.problem or (attempt.error["message"] if attempt.error else attempt.stop)
+        yield html.paragraph(f"Not scored ({judged.status}, {attempt.stop}): {why}", "warning")
         return
     if verdict.passed:
         yield html.paragraph("Passed: no check found anything.", "passed")
