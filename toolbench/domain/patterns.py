@@ -5,6 +5,7 @@ Python's own engine cannot be stopped once it has begun; this one gives up by it
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -49,8 +50,10 @@ def pattern(source: str, ascii_only: bool = False) -> Pattern:
         When it is no regular expression.
     """
     try:
+        # What the wider engine reads and Python's does not (a lookbehind of any width) is refused.
+        re.compile(source)
         return Pattern(source, regex.compile(source, regex.VERSION0 | (regex.ASCII if ascii_only else 0)))
-    except (regex.error, ValueError, OverflowError, RecursionError) as fault:
+    except (re.error, regex.error, ValueError, OverflowError, RecursionError) as fault:
         raise SuiteError(f"{source[:100]!r} is not a regular expression: {fault}") from None
 
 
