@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.adapters.support import chat, chat_calls, offer, read, reply, tool
-from toolbench.adapters.arguments import parse_arguments
 from toolbench.adapters.ids import call_ids, legal_id
+from toolbench.adapters.strict_arguments import parse_arguments
 
 
 @pytest.mark.parametrize("value", ["length", "model_length"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolbench.authoring.playing import Book, Playing
+from toolbench.authoring.outcomes import Book, Playing
 from toolbench.domain.case import Permissions
 from toolbench.domain.contract import Contract
 from toolbench.domain.rules import Rules

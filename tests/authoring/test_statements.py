@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolbench.authoring.statements import statements
+from toolbench.authoring.spellings import statements
 from toolbench.errors import SuiteError
 from toolbench.judging.text import contains_any, normalize
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from toolbench.adapters import ADAPTERS
-from toolbench.course import Chapter, layout, note, quiz, results, solutions
+from toolbench.course import Chapter, layout, lesson_run, note, quiz, solutions
 from toolbench.course.description_exercise import START, check_description
 from toolbench.course.dialogue import Ended
 from toolbench.course.loop_exercise import LIMIT, check_loop
@@ -20,7 +20,7 @@ from toolbench.course.words import LANGS, Words, data
 from toolbench.domain.codes import CODES
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import InputError
-from toolbench.experiments.playing import Refusal
+from toolbench.experiments.run_source import Refusal
 
 CONFIG = {
     "provider": "simulator",
@@ -223,8 +223,8 @@ async def test_the_run_fills_the_table(chapter: Chapter) -> None:
         chapter.results()
     overview = await chapter.run()
     assert "keyword_router" in overview.text
-    table = results.results_table(chapter._played(), chapter.words)
-    assert len(table) == len(results.CLASSES) == 8
+    table = lesson_run.results_table(chapter._played(), chapter.words)
+    assert len(table) == len(lesson_run.CLASSES) == 8
     assert list(table[chapter.words("column_right")]).count(chapter.words("yes")) == 6
     codes = set(table[chapter.words("column_error")])
     assert codes == {"", "unexpected_call", "invented_value"}

@@ -15,21 +15,21 @@ from tests.support import ROOT, delivery
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.experiments import (
     Refusal,
+    charts,
     consistency,
-    faults,
-    figures,
     first_tool,
     forced,
+    injection,
     open_run,
     overview,
     recovery,
     spending,
     tool_order,
-    wire,
+    wire_format,
     wording,
 )
-from toolbench.experiments.playing import Plan
-from toolbench.numbers.decisions import changed_cases, changes, decision
+from toolbench.experiments.run_source import Plan
+from toolbench.numbers.flips import changed_cases, changes, decision
 from toolbench.numbers.frames import load_run
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
@@ -82,7 +82,7 @@ def wires(played: Played) -> Iterator[RunView]:
         price = {"currency": "USD", "date": "2026-11-30", "input": 1.0, "output": 4.0}
         common = {"provider": "sim", "model": "sim-router", "api_key_env": "SIM_KEY", "price": price}
         runs = [{**common, "protocol": name, "base_url": sim.base_url(name)} for name in PROTOCOLS]
-        yield played(wire.plan(), "wires", runs=runs, baselines=[], repetitions=1)
+        yield played(wire_format.plan(), "wires", runs=runs, baselines=[], repetitions=1)
 
 
 def of(table: pd.DataFrame, **where: str) -> Any:
@@ -277,14 +277,14 @@ def test_model_text_in_a_table_stays_text(modes: RunView) -> None:
 
 
 def test_an_injected_fault_is_all_that_a_tool_answers() -> None:
-    suite = faults.inject(delivery("en"), "timeout")
+    suite = injection.inject(delivery("en"), "timeout")
     assert suite.name == "delivery+timeout"
-    assert faults.split(suite.name) == ("delivery", "timeout")
+    assert injection.split(suite.name) == ("delivery", "timeout")
     assert {rule.tool for rule in suite.executor.rules} == set(suite.contract.by_name)
     assert all(case.starts_after_result and case.expect.recovery for case in suite.cases)
     assert type(suite).from_snapshot(suite.snapshot(), "test").cases == suite.cases
     with pytest.raises(Refusal, match="no fault 'flood'; there are: timeout"):
-        faults.inject(suite, "flood")
+        injection.inject(suite, "flood")
 
 
 def test_recovery_is_counted_by_error_code_and_hint(failures: RunView) -> None:
@@ -317,20 +317,20 @@ def test_the_errors_of_the_suites_themselves_have_their_own_codes(played: Played
 
 
 def test_the_same_model_is_paired_over_its_protocols(wires: RunView) -> None:
-    assert wire.models(wires) == {("sim", "sim-router"): list(PROTOCOLS)}
-    found = wire.paired(wires)
+    assert wire_format.models(wires) == {("sim", "sim-router"): list(PROTOCOLS)}
+    found = wire_format.paired(wires)
     assert set(found.table["before"]) == {"chat_completions"}
     assert set(found.table["after"]) == {"responses", "messages"}
     assert set(found.table["player"]) == {"sim-router"}
-    assert set(wire.flips(wires)["cases"]) == {9}
-    assert_shown(wire.paired_page(wires), wire.flips_page(wires), spending.latency_page(wires))
+    assert set(wire_format.flips(wires)["cases"]) == {9}
+    assert_shown(wire_format.paired_page(wires), wire_format.flips_page(wires), spending.latency_page(wires))
 
 
 def test_what_a_wire_drops_is_listed(wires: RunView) -> None:
-    table = wire.losses(wires)
+    table = wire_format.losses(wires)
     assert of(table, protocol="messages", kind="not sent")["attempts"] == "9/9"
     assert "temperature" in of(table, protocol="messages", kind="not sent")["what"]
-    assert "messages" in wire.losses_page(wires).text
+    assert "messages" in wire_format.losses_page(wires).text
 
 
 def test_an_unknown_cost_is_said_and_not_drawn(wires: RunView) -> None:
@@ -342,11 +342,11 @@ def test_an_unknown_cost_is_said_and_not_drawn(wires: RunView) -> None:
 def test_an_embedded_model_is_played_over_every_protocol() -> None:
     local = ModelConfig("embedded", "m", "chat_completions", "embedded:", profile="llama_cpp")
     remote = ModelConfig("remote", "m", "messages", "https://example.com/v1")
-    made, _ = wire.plan()(Config(runs=(local, remote)), [])
+    made, _ = wire_format.plan()(Config(runs=(local, remote)), [])
     assert [run.protocol for run in made.runs] == [*PROTOCOLS, "messages"]
     assert [run.profile for run in made.runs] == ["llama_cpp", None, None, None]
     with pytest.raises(Refusal, match="no model is configured over two protocols"):
-        wire.plan()(Config(runs=(remote,)), [])
+        wire_format.plan()(Config(runs=(remote,)), [])
 
 
 REFUSALS: dict[str, Callable[[RunView], object]] = {
@@ -357,7 +357,7 @@ REFUSALS: dict[str, Callable[[RunView], object]] = {
     "prompt": lambda view: wording.paired(view, "prompt", "", "short"),
     "forced choice": forced.outcomes,
     "recovery": recovery.by_code,
-    "wire format": wire.paired,
+    "wire format": wire_format.paired,
 }
 
 
@@ -417,24 +417,24 @@ def test_figures_say_err_and_dash_where_nothing_was_scored() -> None:
             "text": ["–", "–", "err", "–"],
         }
     )
-    assert texts(figures.order_ticks(shares, "canonical")) == ["err", "–"]
+    assert texts(charts.order_ticks(shares, "canonical")) == ["err", "–"]
     pairs = pd.DataFrame(
         [["a", 0.5, 0.25, -0.25, -0.5, 0.0], ["b", *[np.nan] * 5]],
         columns=["player", "left", "right", "delta", "ci_low", "ci_high"],
     )
-    assert texts(figures.slopes(pairs, "before", "after")) == ["–"]
+    assert texts(charts.slopes(pairs, "before", "after")) == ["–"]
     points = pd.DataFrame(
         [["a", "s", 0.5, 0.1, 0.9, "1/2"], ["b", "s", *[np.nan] * 3, "err"]],
         columns=["label", "series", "value", "low", "high", "text"],
     )
-    assert texts(figures.dots(points, ["s"], "share", (0, 1))) == ["1/2", "err"]
+    assert texts(charts.dots(points, ["s"], "share", (0, 1))) == ["1/2", "err"]
     bars = pd.DataFrame({"label": ["a", "b"], "exact": [2, 0], "no call": [1, 0]})
-    assert texts(figures.stacked(bars, ["exact", "no call"])) == ["2", "1", "–"]
+    assert texts(charts.stacked(bars, ["exact", "no call"])) == ["2", "1", "–"]
 
 
 def test_parts_of_a_bar_differ_in_hatch_as_well_as_in_colour() -> None:
     bars = pd.DataFrame({"label": ["a"], **{name: [1] for name in forced.OUTCOMES}})
-    patches = figures.stacked(bars, forced.OUTCOMES).axes[0].patches
+    patches = charts.stacked(bars, forced.OUTCOMES).axes[0].patches
     hatches = [patch.get_hatch() for patch in patches]  # type: ignore[attr-defined]
     assert len(set(hatches)) == len(forced.OUTCOMES)
 

@@ -99,7 +99,7 @@ def test_a_code_has_a_meaning_and_a_diagnosis_in_every_language(code: str) -> No
 def test_the_readers_of_arguments_have_no_other_code() -> None:
     """What adapters and the schema checks call a fault is what the checks pass on."""
     for name, known in (
-        ("toolbench/adapters/arguments.py", "call.error"),
+        ("toolbench/adapters/strict_arguments.py", "call.error"),
         ("toolbench/domain/canonical.py", "call.error"),
         ("toolbench/domain/validation.py", "issue.code"),
     ):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from toolbench.local.server import LocalServer
+from toolbench.local.llama_server import LocalServer
 
 
 @dataclass

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from toolbench.errors import ServingError
-from toolbench.local import server as local
-from toolbench.local.server import LocalServer
+from toolbench.local import llama_server as local
+from toolbench.local.llama_server import LocalServer
 
 ROOT = Path(__file__).parents[2]
 TOOL = {
@@ -225,7 +225,7 @@ class TestAnswers:
 
     def test_terminal_stays_quiet(self, smollm2: str) -> None:
         code = (
-            "from toolbench.local.server import LocalServer\n"
+            "from toolbench.local.llama_server import LocalServer\n"
             f"with LocalServer({smollm2!r}) as server: print(server.model)\n"
         )
         with python(code) as process:
@@ -304,7 +304,7 @@ class TestEnd:
     def test_server_ends_when_its_parent_is_killed(self, smollm2: str, how: signal.Signals) -> None:
         code = (
             "import time\n"
-            "from toolbench.local.server import LocalServer\n"
+            "from toolbench.local.llama_server import LocalServer\n"
             f"server = LocalServer({smollm2!r}).start()\n"
             "print(server.base_url, flush=True)\n"
             "time.sleep(60)\n"
@@ -319,7 +319,7 @@ class TestEnd:
     def test_fork_of_the_parent_does_not_keep_the_server(self, smollm2: str) -> None:
         code = (
             "import os, time\n"
-            "from toolbench.local.server import LocalServer\n"
+            "from toolbench.local.llama_server import LocalServer\n"
             f"server = LocalServer({smollm2!r}).start()\n"
             "if os.fork() == 0:\n"
             "    time.sleep(6)\n"
@@ -347,7 +347,7 @@ class TestEnd:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         code = (
-            "from toolbench.local.server import serve_forever\n"
+            "from toolbench.local.llama_server import serve_forever\n"
             f"serve_forever({smollm2!r}, port={port})\n"
             "print('done')\n"
         )

@@ -22,10 +22,10 @@ from toolbench.running.baselines import baseline
 from toolbench.running.conversation import Stage
 from toolbench.running.play import play
 from toolbench.running.transport import Reply
-from toolbench.selfcheck.figures import attempts_frame, imperfect
 from toolbench.selfcheck.judge_checks import ORACLE_CONDITIONS
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.rehearse import finished, rehearse
+from toolbench.selfcheck.rehearsed import attempts_frame, imperfect
 
 AUTO = BUILT_IN_CONDITIONS["auto"]
 

@@ -19,9 +19,9 @@ from toolbench.adapters.responses import Responses
 from toolbench.domain.contract import ToolSpec
 from toolbench.errors import SuiteError
 from toolbench.selfcheck import judge_checks, traces, wire_checks
+from toolbench.selfcheck.contents import sampled, selfcheck
 from toolbench.selfcheck.schema_diff import differences, sent_tools
 from toolbench.selfcheck.section import SHOWN, Section
-from toolbench.selfcheck.sections import sampled, selfcheck
 
 STUDIO = SUITES["studio"]
 COURSE = SUITES["course"]

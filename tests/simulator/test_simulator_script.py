@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from toolbench.errors import InputError
 from toolbench.simulator import load_script
-from toolbench.simulator.conversation import Choice, Conversation, Reply, Result, Tool
-from toolbench.simulator.decide import decide
+from toolbench.simulator.answering import decide
+from toolbench.simulator.exchange import Choice, Conversation, Reply, Result, Tool
 from toolbench.simulator.failures import HERE
 from toolbench.simulator.script import FAULTS, SCHEMA
 

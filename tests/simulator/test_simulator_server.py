@@ -30,7 +30,7 @@ from tests.simulator.simulator_bodies import (
 from toolbench.errors import ServingError
 from toolbench.simulator import PROTOCOLS, Settings, Simulator, load_script
 from toolbench.simulator.failures import HERE
-from toolbench.simulator.faults import FaultWalk
+from toolbench.simulator.mishaps import FaultWalk
 
 SECRET = "sk-very-secret-0123456789"
 

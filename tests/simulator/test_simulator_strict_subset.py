@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolbench.simulator.conversation import Tool
+from toolbench.simulator.exchange import Tool
 from toolbench.simulator.strict_subset import strict_fault
 
 Schema = dict[str, Any]

@@ -28,16 +28,16 @@ from toolbench.workbench import (
     Bench,
     Draft,
     Place,
+    case_grid,
     choosing,
     comparing,
     open_bench,
-    results,
     view,
 )
+from toolbench.workbench.edits import PROMPT, changes
 from toolbench.workbench.running import Session, spent, status
 from toolbench.workbench.saving import entry, free_name, save
 from toolbench.workbench.tracing import offers, traces
-from toolbench.workbench.wording import PROMPT, changes
 
 GET_ORDER, ORDER_ID = Place("get_order"), Place("get_order", "order_id")
 PROMISE = " Can help with anything you ask."
@@ -433,16 +433,16 @@ async def test_the_grid_counts_and_filters(tmp_path: Path) -> None:
     with simulated_bench(tmp_path) as bench:
         seen = await _edited_run(bench)
     planned = seen.named(seen.scored.planned)
-    grid = results.grid(seen.attempts, planned)
+    grid = case_grid.grid(seen.attempts, planned)
     assert [str(column) for column in grid.columns] == ["sim-shop · auto", "sim-shop · auto-edited"]
     assert [[cell.text for cell in grid.row(case)] for case in grid.cases] == [["1/1", "1/1"], ["1/1", "0/1"]]
     for only in ("failing", "differing"):
-        assert results.grid(seen.attempts, planned, only).cases == ("no_tool_needed",)
-    nothing = results.grid(seen.attempts.head(0), planned, "differing")
+        assert case_grid.grid(seen.attempts, planned, only).cases == ("no_tool_needed",)
+    nothing = case_grid.grid(seen.attempts.head(0), planned, "differing")
     assert nothing.cases == ()
-    half = results.grid(seen.attempts.head(1), planned)
+    half = case_grid.grid(seen.attempts.head(1), planned)
     assert [cell.text for cell in half.row("direct_lookup")] == ["1/1", "…"]
-    lost = results.grid(seen.attempts.assign(scored=False), planned, "failing")
+    lost = case_grid.grid(seen.attempts.assign(scored=False), planned, "failing")
     assert [cell.text for cell in lost.row("direct_lookup")] == ["err", "err"]
 
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolbench.adapters.arguments import parse_arguments
 from toolbench.adapters.base import Offer, Request
 from toolbench.adapters.ids import call_ids
 from toolbench.adapters.leaks import find_leaked_calls
 from toolbench.adapters.schemas import without_added_nulls
 from toolbench.adapters.shapes import object_at, objects_of, text_of
+from toolbench.adapters.strict_arguments import parse_arguments
 from toolbench.domain.canonical import JSON
 from toolbench.domain.decision import ModelDecision, ToolCall, Usage
 

@@ -3,7 +3,7 @@
 No expectation is written next to a text. The rules:
 
 * every wanted call valid under the contract -> these calls are expected, as far as rules and policy let them
-  be made (:mod:`toolbench.authoring.playing`);
+  be made (:mod:`toolbench.authoring.outcomes`);
 * a required argument absent or invalid -> no call, and exactly those arguments must be asked for;
 * no wanted call may be made now (to be confirmed, already done, not permitted …) -> no call;
 * nothing wanted, or everything already called -> no call;
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from toolbench.authoring.playing import Book, Playing, Step, is_reference
+from toolbench.authoring.outcomes import Book, Playing, Step, is_reference
 from toolbench.authoring.slots import SLOT, Row, fill
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import Contract

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from toolbench.authoring.expectation import expectation, wanted_calls
-from toolbench.authoring.playing import Book, Playing
+from toolbench.authoring.outcomes import Book, Playing
 from toolbench.authoring.slots import Row, deal, fill, render
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Permissions

@@ -27,7 +27,7 @@ def selfcheck(root: Path | None, as_json: bool, every_case: bool) -> None:
       toolbench selfcheck --json
     """
     from toolbench.domain.shipped import shipped
-    from toolbench.selfcheck.sections import selfcheck as check
+    from toolbench.selfcheck.contents import selfcheck as check
 
     here = Path() if Path("contracts").is_dir() else shipped()
     result = check(root or here, every_case=every_case)

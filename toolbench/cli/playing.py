@@ -51,7 +51,7 @@ def run(
       toolbench run --config config.json --tools contracts/delivery/tools.json \\
                     --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
     """
-    from toolbench.running.prepare import prepare
+    from toolbench.running.asked import prepare
     from toolbench.running.runner import run_matrix_sync
     from toolbench.showing.progress import TerminalProgress
 

@@ -33,7 +33,7 @@ def serve_local(model: str, host: str, port: int, context: int, slots: int) -> N
       toolbench serve local qwen2.5-coder-0.5b-instruct
       toolbench serve local ~/models/my-model.gguf --port 9000
     """
-    from toolbench.local.server import serve_forever
+    from toolbench.local.llama_server import serve_forever
 
     serve_forever(model, host=host, port=port, n_ctx=context, n_parallel=slots)
 

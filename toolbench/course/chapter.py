@@ -10,25 +10,25 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.course import layout, results, safety, solutions, wires
+from toolbench.course import five_wires, layout, lesson_run, safety, solutions
 from toolbench.course import quiz as self_test
 from toolbench.course.description_exercise import check_description
 from toolbench.course.dialogue import Asked, Dialogue, dialogue
 from toolbench.course.drawing import loop_page
+from toolbench.course.five_wires import Wires
 from toolbench.course.loop_exercise import check_loop
 from toolbench.course.note import free_path, note_text, write_note
 from toolbench.course.players import Players, embedded_here, embedded_player
 from toolbench.course.problems import checked_page
 from toolbench.course.tool_exercise import check_tool
 from toolbench.course.traps import spring, trap_page
-from toolbench.course.wires import Wires
 from toolbench.course.words import Words, data
 from toolbench.domain.config import Condition, public_url
 from toolbench.domain.contract import Overlay
 from toolbench.domain.from_function import tool_entry
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import find_suite
-from toolbench.experiments.playing import Refusal, politely
+from toolbench.experiments.run_source import Refusal, politely
 from toolbench.showing import html
 from toolbench.showing.html import Page
 from toolbench.showing.progress import NotebookProgress
@@ -119,7 +119,7 @@ class Chapter:
 
     def tool_choices(self) -> Page:
         """What the choice among tools becomes on each wire."""
-        return wires.choices_page(self.suite, self.words, self._players)
+        return five_wires.choices_page(self.suite, self.words, self._players)
 
     async def forced(self, scene: str) -> Page:
         """What a simulated model does with a question under each tool choice."""
@@ -147,7 +147,7 @@ class Chapter:
     def error_on_the_wire(self) -> Page:
         """One failure as each wire carries it."""
         failure = safety.first_failure(self.suite, self.words)
-        return wires.failed_page(self.suite, self.words, self._players, failure)
+        return five_wires.failed_page(self.suite, self.words, self._players, failure)
 
     def calculator(self) -> Page:
         """What the calculator refuses."""
@@ -189,16 +189,16 @@ class Chapter:
         models = [self.model, *([embedded_player()] if self._embedded else [])]
         folder = free_path(self.output, f"run-{self.words.lang}")
         with politely():
-            self._run = await results.play(self.suite, self.words.lang, models, folder, NotebookProgress())
-        return results.overview_page(self._run, self.words)
+            self._run = await lesson_run.play(self.suite, self.words.lang, models, folder, NotebookProgress())
+        return lesson_run.overview_page(self._run, self.words)
 
     def results(self) -> Page:
         """Scenario → model → right? → which error."""
-        return results.results_page(self._played(), self.words)
+        return lesson_run.results_page(self._played(), self.words)
 
     def wording_effect(self) -> Page:
         """Good against bad descriptions in the same run."""
-        return results.wording_page(self._played(), self.words)
+        return lesson_run.wording_page(self._played(), self.words)
 
     def contract(self, fn: Callable[..., Any]) -> Page:
         """The entry of a contract that a function becomes."""
@@ -230,7 +230,7 @@ class Chapter:
     def write_note(self, findings: Sequence[str]) -> Page:
         """Write the student's findings, results and progress into a numbered Markdown file."""
         run = self._run
-        table = results.results_table(run, self.words) if run else None
+        table = lesson_run.results_table(run, self.words) if run else None
         log = run.scored.log.path.as_posix() if run else ""
         text = note_text(self.words, self.model, findings, table, log, self._exercises, self._answers)
         with politely():

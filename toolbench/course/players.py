@@ -12,7 +12,7 @@ from typing import Any
 from toolbench.course.words import data
 from toolbench.domain.config import EMBEDDED, Config, ModelConfig, Settings
 from toolbench.errors import ServingError
-from toolbench.local.server import LocalServer
+from toolbench.local.llama_server import LocalServer
 from toolbench.local.weights import ensure
 from toolbench.simulator import Simulator
 

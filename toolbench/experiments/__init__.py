@@ -9,7 +9,7 @@
 A run without the conditions that a question needs raises :class:`Refusal`: one line says what is missing.
 """
 
-from toolbench.experiments.playing import Refusal, open_run, overview
+from toolbench.experiments.run_source import Refusal, open_run, overview
 from toolbench.experiments.writing import ExperimentPage, write_experiment
 
 __all__ = ["ExperimentPage", "Refusal", "open_run", "overview", "write_experiment"]

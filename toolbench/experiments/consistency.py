@@ -10,8 +10,8 @@ import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, Settings
 from toolbench.domain.suite import Suite
-from toolbench.experiments import figures
-from toolbench.experiments.playing import Plan, Refusal, subjects
+from toolbench.experiments import charts
+from toolbench.experiments.run_source import Plan, Refusal, subjects
 from toolbench.numbers.repeats import by_case, curves
 from toolbench.showing import html, plots
 from toolbench.showing.format import each, percent
@@ -124,5 +124,5 @@ def curves_page(view: RunView) -> Page:
             for player, row in last.iterrows()
         )
         title = f"{arm}: chance that one of k tries passes, and that all do"
-        pages.append(html.figure(figures.curves(table), f"{title}. {words}", title))
+        pages.append(html.figure(charts.curves(table), f"{title}. {words}", title))
     return html.join(pages)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from toolbench.experiments import figures
-from toolbench.experiments.playing import politely, subjects
+from toolbench.experiments import charts
+from toolbench.experiments.run_source import politely, subjects
 from toolbench.numbers.compare import Comparison, compare_all
 from toolbench.numbers.sides import Side, of_players, select
 from toolbench.showing import comparison, html
@@ -58,5 +58,5 @@ def slope_pages(found: Comparison, metric: str, left: str, right: str) -> Page:
             f"difference {points(row.delta, row.ci_low, row.ci_high)}"
             for row in each(rows)
         )
-        pages.append(html.figure(figures.slopes(rows, left, right), f"{title}. {words}", title))
+        pages.append(html.figure(charts.slopes(rows, left, right), f"{title}. {words}", title))
     return html.join(pages)

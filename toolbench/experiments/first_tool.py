@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from toolbench.domain.suite import Suite
-from toolbench.experiments.playing import places
+from toolbench.experiments.run_source import places
 from toolbench.experiments.tool_order import orders
-from toolbench.numbers.decisions import preference
+from toolbench.numbers.flips import preference
 from toolbench.numbers.rows import GROUP
 from toolbench.showing import html, plots
 from toolbench.showing.format import each, fraction, p_text, percent, points

@@ -13,9 +13,9 @@ import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
-from toolbench.experiments import figures
+from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.playing import Plan, pair, places, subjects, under
+from toolbench.experiments.run_source import Plan, pair, places, subjects, under
 from toolbench.numbers.compare import Comparison
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table
@@ -154,7 +154,7 @@ def outcomes_page(view: RunView) -> Page:
             f"{bar['label']}: " + ", ".join(f"{name} {bar[name]}" for name in OUTCOMES if bar[name])
             for bar in counts.to_dict("records")
         )
-        pages.append(html.figure(figures.stacked(counts, OUTCOMES), f"{title}. {words}", title))
+        pages.append(html.figure(charts.stacked(counts, OUTCOMES), f"{title}. {words}", title))
     return html.join(pages)
 
 

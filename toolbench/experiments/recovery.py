@@ -11,10 +11,10 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
-from toolbench.experiments import figures
+from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.faults import inject, split
-from toolbench.experiments.playing import Plan, Refusal, pair, subjects
+from toolbench.experiments.injection import inject, split
+from toolbench.experiments.run_source import Plan, Refusal, pair, subjects
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.tables import share_of
 from toolbench.showing import html
@@ -148,7 +148,7 @@ def by_code_page(view: RunView) -> Page:
             mine = place[place["player"] == player].assign(label=place["error_code"], series=place["mode"])
             title = f"{suite} · {lang}, {player}: right answers after an error"
             words = "; ".join(f"{r.label} {r.series} {r.text}" for r in each(mine))
-            fig = figures.dots(mine, MODES, "share of answers after the error that are right", (-0.03, 1.03))
+            fig = charts.dots(mine, MODES, "share of answers after the error that are right", (-0.03, 1.03))
             pages.append(html.figure(fig, f"{title}. {words}", title))
         cells = place.assign(cell=[fraction(row.right, row.answers) for row in each(place)])
         shown = cells.pivot(index=["error_code", "mode"], columns="player", values="cell")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from toolbench.experiments import figures
-from toolbench.experiments.playing import subjects
+from toolbench.experiments import charts
+from toolbench.experiments.run_source import subjects
 from toolbench.showing import html
 from toolbench.showing.format import each
 from toolbench.showing.html import Page
@@ -59,6 +59,6 @@ def _figure(view: RunView, arm: Arm, names: Mapping[str, str], text: str, unit: 
             f"{arm}: {what} is not known: no price, no usage report or nothing scored.", "note"
         )
     top = table[["value", "high"]].max().max()
-    fig = figures.dots(table, list(names.values()), unit, (0, 1.08 * top if top > 0 else 1))
+    fig = charts.dots(table, list(names.values()), unit, (0, 1.08 * top if top > 0 else 1))
     words = "; ".join(f"{row.label} {row.series} {row.text}" for row in each(table))
     return html.figure(fig, f"{arm}: {what}. {words}", f"{arm}: {what}, 95 % interval")

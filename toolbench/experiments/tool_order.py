@@ -15,11 +15,11 @@ import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config
 from toolbench.domain.suite import Suite
-from toolbench.experiments import figures
+from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.playing import Plan, Refusal, families, places, subjects
+from toolbench.experiments.run_source import Plan, Refusal, families, places, subjects
 from toolbench.numbers.compare import Comparison
-from toolbench.numbers.decisions import changed_cases, changes, decided, modes
+from toolbench.numbers.flips import changed_cases, changes, decided, modes
 from toolbench.showing import html
 from toolbench.showing.comparison import LONGEST
 from toolbench.showing.format import each, fraction, percent
@@ -139,7 +139,7 @@ def accuracy_page(view: RunView) -> Page:
         shown = shown.reindex(index=rows["player"].unique(), columns=rows["order"].unique()).reset_index()
         title = f"{suite} · {lang}: attempts passed under every order of the tools"
         words = "; ".join(f"{row.player} {row.order} {row.cell}" for row in each(cells))
-        pages.append(html.figure(figures.order_ticks(rows, CANONICAL), f"{title}. {words}", title))
+        pages.append(html.figure(charts.order_ticks(rows, CANONICAL), f"{title}. {words}", title))
         pages.append(html.table(shown, title, numbers=list(shown.columns[1:])))
     return html.join(pages)
 

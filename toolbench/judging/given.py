@@ -118,8 +118,7 @@ def same(stated: Value, given: Value, known: Given | None = None) -> bool:
             or given.low != given.high
             or _near(stated.low, given.low, stated.decimals)
         )
-        or _converted(stated, given)
-    )
+    ) or _converted(stated, given)
 
 
 def _same_text(stated: Value, given: Value) -> bool:

@@ -1,4 +1,4 @@
-"""The child process that holds llama.cpp; started by `toolbench.local.server` and not by hand.
+"""The child process that holds llama.cpp; started by `toolbench.local.llama_server` and not by hand.
 
 It writes the server's address to standard output once the model is loaded, logs to standard error, and ends
 with SIGTERM, SIGINT or its parent (seen as the end of standard input).
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m toolbench.local.server")
+    parser = argparse.ArgumentParser(prog="python -m toolbench.local.llama_server")
     parser.add_argument("weights")
     parser.add_argument("--alias", required=True)
     parser.add_argument("--host", required=True)

@@ -270,7 +270,7 @@ async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
     if model.kind != "embedded":
         yield model
         return
-    from toolbench.local.server import LocalServer
+    from toolbench.local.llama_server import LocalServer
 
     server = LocalServer(model.weights, n_parallel=model.parallelism or 1)
     await asyncio.to_thread(server.start)

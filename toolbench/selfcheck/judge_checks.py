@@ -12,10 +12,10 @@ from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
 from toolbench.selfcheck.break_answers import claim_examples
 from toolbench.selfcheck.breakages import mutation_score
-from toolbench.selfcheck.figures import Played, attempts_frame, imperfect
 from toolbench.selfcheck.harmless import false_alarms
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.rehearse import rehearse
+from toolbench.selfcheck.rehearsed import Played, attempts_frame, imperfect
 from toolbench.selfcheck.section import Section
 from toolbench.selfcheck.traces import broken_traces
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator import checks
-from toolbench.simulator.conversation import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.dialects import Dialect, dialect_validator, dialects
+from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault

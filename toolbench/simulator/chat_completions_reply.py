@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.conversation import Conversation, Reply, Request, reply_tokens, tokens
 from toolbench.simulator.dialects import Dialect, dialects
+from toolbench.simulator.exchange import Conversation, Reply, Request, reply_tokens, tokens
 from toolbench.simulator.streaming import Frames, Split, data_event
 
 CREATED = 1795000000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.conversation import Choice, Model, Tool
+from toolbench.simulator.exchange import Choice, Model, Tool
 from toolbench.simulator.facts import refusal
 from toolbench.simulator.failures import Failure, Family
 from toolbench.simulator.structure import schema_fault

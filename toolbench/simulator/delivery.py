@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from aiohttp import web
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.faults import HTML_PAGE, Plan
+from toolbench.simulator.mishaps import HTML_PAGE, Plan
 from toolbench.simulator.streaming import dumps
 
 Pause = Callable[[float], Awaitable[None]]

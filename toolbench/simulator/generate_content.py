@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.simulator import checks
-from toolbench.simulator.conversation import Choice, Conversation, Model, Request, Result, Tool, seal
+from toolbench.simulator.exchange import Choice, Conversation, Model, Request, Result, Tool, seal
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.structure import check_structure, load_schema, validator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
-from toolbench.simulator.conversation import Conversation, Reply, Request, reply_tokens, tokens
+from toolbench.simulator.exchange import Conversation, Reply, Request, reply_tokens, tokens
 from toolbench.simulator.generate_content import counted, signature
 from toolbench.simulator.streaming import Frames, Split, data_event
 

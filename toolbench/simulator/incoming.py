@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
-from toolbench.simulator.conversation import Model
 from toolbench.simulator.dialects import dialects
+from toolbench.simulator.exchange import Model
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.script import read_faults
 from toolbench.simulator.wires import Wire

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolbench.simulator.conversation import Model
+from toolbench.simulator.exchange import Model
 from toolbench.simulator.failures import Failure
 
 Body = dict[str, Any]

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
-from toolbench.simulator.conversation import Choice, Conversation, Request, Result, Tool, seal
+from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool, seal
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault

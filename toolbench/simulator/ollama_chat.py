@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolbench.simulator import checks
-from toolbench.simulator.conversation import Choice, Conversation, Request, Result, Tool
+from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.structure import check_structure, validator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
-from toolbench.simulator.conversation import (
+from toolbench.simulator.exchange import (
     Call,
     Conversation,
     Reply,

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
-from toolbench.simulator.conversation import (
+from toolbench.simulator.exchange import (
     Choice,
     Conversation,
     Model,

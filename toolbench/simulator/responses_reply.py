@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.conversation import Conversation, Reply, Request, reply_tokens, seal, tokens
+from toolbench.simulator.exchange import Conversation, Reply, Request, reply_tokens, seal, tokens
 from toolbench.simulator.responses import ID_PREFIX, custom_names
 from toolbench.simulator.streaming import Frames, Split, named_event
 

@@ -15,7 +15,7 @@ from jsonschema.exceptions import best_match
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.errors import InputError
-from toolbench.simulator.conversation import Model
+from toolbench.simulator.exchange import Model
 from toolbench.simulator.failures import HERE
 
 PROTOCOLS = ("chat_completions", "responses", "messages", "ollama_chat", "generate_content")

@@ -11,12 +11,12 @@ from aiohttp import web
 from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.errors import InputError
 from toolbench.simulator import delivery, incoming
-from toolbench.simulator.conversation import Conversation, Reply, Request
-from toolbench.simulator.decide import decide
+from toolbench.simulator.answering import decide
+from toolbench.simulator.exchange import Conversation, Reply, Request
 from toolbench.simulator.failures import Failure, Family, body_of, families
-from toolbench.simulator.faults import Fault, FaultWalk, Plan, failure_of, stream_plan, whole_plan
 from toolbench.simulator.journal import KEPT_BYTES, Entry, Journal, without_keys
 from toolbench.simulator.listing import LISTINGS
+from toolbench.simulator.mishaps import Fault, FaultWalk, Plan, failure_of, stream_plan, whole_plan
 from toolbench.simulator.script import Script
 from toolbench.simulator.streaming import dumps, splitter
 from toolbench.simulator.wires import WIRES, Wire

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from toolbench.domain.canonical import JSON, canonical_json
-from toolbench.simulator.conversation import Tool
+from toolbench.simulator.exchange import Tool
 from toolbench.simulator.failures import HERE
 
 Rules = dict[str, Any]

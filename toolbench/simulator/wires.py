@@ -19,7 +19,7 @@ from toolbench.simulator import (
     responses,
     responses_reply,
 )
-from toolbench.simulator.conversation import Conversation, Reply, Request
+from toolbench.simulator.exchange import Conversation, Reply, Request
 from toolbench.simulator.failures import Family
 from toolbench.simulator.streaming import Frames, Split
 

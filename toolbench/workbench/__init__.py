@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbench.workbench.bench import Bench, open_bench, view
-from toolbench.workbench.wording import Base, Draft, Place
+from toolbench.workbench.edits import Base, Draft, Place
 
 if TYPE_CHECKING:
     from ipywidgets import VBox

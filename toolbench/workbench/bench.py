@@ -14,10 +14,10 @@ from toolbench.errors import InputError
 from toolbench.showing import html, sections
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
-from toolbench.workbench import choosing, comparing, results, saving
+from toolbench.workbench import case_grid, choosing, comparing, saving
 from toolbench.workbench.choosing import Choice, Plan
+from toolbench.workbench.edits import Base, Draft
 from toolbench.workbench.running import Session, status
-from toolbench.workbench.wording import Base, Draft
 
 
 @dataclass
@@ -195,13 +195,13 @@ def view(run: str | Path, pairs: Sequence[tuple[str, str]] = (), only: str = "al
     planned = seen.named(seen.scored.planned)
     pages = [html.paragraph(seen.incomplete, "warning")] if seen.incomplete else []
     pages += [comparing.effects(seen, pairs)] if pairs else []
-    pages.append(results.summary_page(seen.attempts, planned))
-    pages.append(grid_page(results.grid(seen.attempts, planned, only)))
+    pages.append(case_grid.summary_page(seen.attempts, planned))
+    pages.append(grid_page(case_grid.grid(seen.attempts, planned, only)))
     pages += [sections.heatmap(seen, arm) for arm in seen.arms]
-    return html.join([*pages, results.latest_page(seen.attempts)])
+    return html.join([*pages, case_grid.latest_page(seen.attempts)])
 
 
-def grid_page(grid: results.Grid) -> Page:
+def grid_page(grid: case_grid.Grid) -> Page:
     """Return the grid as a table."""
     columns: Mapping[str, list[str]] = {
         "case": list(grid.cases),

@@ -11,7 +11,7 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Mode
 from toolbench.domain.suite import Suite, known_suites
 from toolbench.errors import InputError
 from toolbench.showing.view import player_names
-from toolbench.workbench.wording import Draft
+from toolbench.workbench.edits import Draft
 
 Kind = TypeVar("Kind")
 

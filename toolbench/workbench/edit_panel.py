@@ -8,10 +8,10 @@ import ipywidgets as widgets
 
 from toolbench.errors import ToolbenchError
 from toolbench.showing.html import Page, paragraph, preformatted
-from toolbench.workbench import saving, wording
+from toolbench.workbench import edits, saving
 from toolbench.workbench.bench import Bench
+from toolbench.workbench.edits import PROMPT, Base, Place
 from toolbench.workbench.parts import WIDE, PageBox, Quiet, button, labelled, on_value, row, section
-from toolbench.workbench.wording import PROMPT, Base, Place
 
 COMMITTED = ""
 """A dropdown takes None for no choice at all, so the committed version needs a value of its own."""
@@ -122,13 +122,13 @@ class EditPanel:
     def refresh(self) -> None:
         """Show the changes and what can be done with them."""
         draft = self._bench.draft
-        self.difference.show(wording.changes(draft))
+        self.difference.show(edits.changes(draft))
         self.save.disabled = not draft.changed or draft.saved is not None
         self.undo.disabled = not draft.changed
         self.message.show(paragraph(_state(draft), "note"))
 
 
-def _state(draft: wording.Draft) -> str:
+def _state(draft: edits.Draft) -> str:
     if not draft.changed:
         return ""
     number = f"{len(draft.changed)} text(s) changed"

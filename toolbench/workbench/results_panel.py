@@ -9,10 +9,10 @@ import ipywidgets as widgets
 
 from toolbench.errors import ToolbenchError
 from toolbench.showing.html import EMPTY, Page, folded, paragraph
-from toolbench.workbench import comparing, results
+from toolbench.workbench import case_grid, comparing
 from toolbench.workbench.bench import Bench
+from toolbench.workbench.case_grid import Cell, Column, Grid
 from toolbench.workbench.parts import WIDE, PageBox, Quiet, button, labelled, on_value, row, section
-from toolbench.workbench.results import Cell, Column, Grid
 from toolbench.workbench.running import status
 from toolbench.workbench.tracing import traces
 
@@ -71,7 +71,7 @@ class ResultsPanel:
     def __init__(self, bench: Bench) -> None:
         self._bench, self._quiet = bench, Quiet()
         self.only = widgets.ToggleButtons(
-            options=[(TITLES[name], name) for name in results.FILTERS], style={"button_width": "auto"}
+            options=[(TITLES[name], name) for name in case_grid.FILTERS], style={"button_width": "auto"}
         )
         self.effect, self.summary, self.latest, self.hidden = PageBox(), PageBox(), PageBox(), PageBox()
         self.grid = widgets.GridBox()
@@ -109,9 +109,9 @@ class ResultsPanel:
         self._state = state
         if attempts is None or planned is None:
             return
-        self._draw(results.grid(attempts, planned, str(self.only.value)))
-        self.summary.show(results.summary_page(attempts, planned))
-        self.latest.show(folded("Latest attempts", results.latest_page(attempts)))
+        self._draw(case_grid.grid(attempts, planned, str(self.only.value)))
+        self.summary.show(case_grid.summary_page(attempts, planned))
+        self.latest.show(folded("Latest attempts", case_grid.latest_page(attempts)))
         self._next_at = time.monotonic() + REST * (time.monotonic() - now)
 
     def finish(self) -> None:

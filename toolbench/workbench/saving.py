@@ -11,7 +11,7 @@ from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
 from toolbench.domain.files import create_all
 from toolbench.errors import SuiteError
-from toolbench.workbench.wording import UNSAVED, Draft
+from toolbench.workbench.edits import UNSAVED, Draft
 
 VARIANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 

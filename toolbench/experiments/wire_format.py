@@ -13,9 +13,9 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
 from toolbench.experiments.effects import effect_table, effects, slope_pages
-from toolbench.experiments.playing import Plan, Refusal, politely, under
+from toolbench.experiments.run_source import Plan, Refusal, politely, under
 from toolbench.numbers.compare import Comparison
-from toolbench.numbers.decisions import changes, decided
+from toolbench.numbers.flips import changes, decided
 from toolbench.numbers.sides import select
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table

@@ -13,7 +13,7 @@ from toolbench.domain.record import Progress
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.numbers.signature import signature
-from toolbench.running.prepare import prepare
+from toolbench.running.asked import prepare
 from toolbench.running.runner import run_matrix
 from toolbench.showing import html, sections
 from toolbench.showing.html import Page

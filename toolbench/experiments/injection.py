@@ -16,7 +16,7 @@ from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.domain.case import Case
 from toolbench.domain.suite import Suite
 from toolbench.domain.tool_script import ToolScript
-from toolbench.experiments.playing import Refusal
+from toolbench.experiments.run_source import Refusal
 
 SEPARATOR = "+"
 EXPECT: Mapping[str, JSON] = {

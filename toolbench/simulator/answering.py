@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.conversation import Call, Conversation, Model, Reply, Tool
+from toolbench.simulator.exchange import Call, Conversation, Model, Reply, Tool
 from toolbench.simulator.script import decisions
 
 READERS: Mapping[str, Callable[[str], JSON]] = {

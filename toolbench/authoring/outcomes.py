@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolbench.authoring.slots import Row, fill
-from toolbench.authoring.statements import statements
+from toolbench.authoring.spellings import statements
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Permissions
 from toolbench.domain.contract import Contract
