@@ -18,7 +18,7 @@ from toolbench.domain.suite import Suite, load_suite
 from toolbench.judging.score import Verdict, score
 from toolbench.running.conversation import Stage
 from toolbench.running.play import play
-from toolbench.running.transport import Reply
+from toolbench.running.transport import Response
 
 ROOT = Path(__file__).parent.parent
 MODEL = ModelConfig("test", "m-1", "chat_completions", "http://127.0.0.1:9/v1")
@@ -81,11 +81,11 @@ def attempt_of(
     whole = (suite or delivery(case.lang)).keep([case])
     waiting = list(replies)
 
-    async def send(request: Request) -> Reply:
+    async def send(request: Request) -> Response:
         if sent is not None:
             sent.append(request)
         body = waiting.pop(0)
-        return Reply(200, {}, json.dumps(body), body, 5.0)
+        return Response(200, {}, json.dumps(body), body, 5.0)
 
     stage = Stage(whole, case, condition, MODEL, adapter_for(MODEL.protocol), 5)
     planned = AttemptKey("test", "m-1", "chat_completions", whole.name, case.lang, condition.name, case.id, 0)

@@ -9,7 +9,7 @@ from .numbers.frames import load as load
 from .numbers.frames import load_run as load_run
 from .numbers.metrics import metrics as metrics
 from .numbers.sides import select as select
-from .running.prepare import prepare as prepare
+from .running.asked import prepare as prepare
 from .running.runner import run_matrix as run_matrix
 from .running.runner import run_matrix_sync as run_matrix_sync
 from .showing.report import write_report as write_report

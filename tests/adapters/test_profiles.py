@@ -36,7 +36,8 @@ def test_profiles_keep_to_their_schema() -> None:
         pytest.param({"date": "November"}, id="date"),
         pytest.param({"surprise": 1}, id="unknown-key"),
         pytest.param(
-            {"gates": [{"setting": "temperature", "state": "refused", "note": "x"}]}, id="gate-state"
+            {"capability_rules": [{"setting": "temperature", "state": "refused", "note": "x"}]},
+            id="rule-state",
         ),
         pytest.param({"fields": {"top_k": "top_k"}}, id="unknown-setting"),
     ],
@@ -55,8 +56,8 @@ def test_every_dialect_can_be_used(protocol: str) -> None:
         assert dialect.date >= "2026-01-01"
         assert rules_named(dialect.strict_rules)
         assert rules_named(dialect.schema_rules)
-        for gate in dialect.gates:
-            re.compile(gate.models)
+        for rule in dialect.capability_rules:
+            re.compile(rule.models)
     assert set(load("profiles.json")["protocols"]) == set(PROTOCOLS)
 
 

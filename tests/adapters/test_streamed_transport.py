@@ -19,7 +19,7 @@ from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
 from toolbench.running import transport as module
 from toolbench.running.redaction import Redactor
-from toolbench.running.transport import Reply, Transport
+from toolbench.running.transport import Response, Transport
 
 Part = bytes | float
 SSE = "text/event-stream"
@@ -71,7 +71,7 @@ async def serving(
 
 async def send(
     base_url: str, protocol: str = "chat_completions", key: str = "", stream: bool = True, **timeouts: float
-) -> Reply:
+) -> Response:
     request = ask(protocol, stream=stream)
     player = replace(model(protocol), base_url=base_url)
     async with Transport(Redactor([key]), timeouts, {"tries": 1}) as transport:
@@ -201,8 +201,8 @@ async def test_a_stream_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def repeated(
-    times: int, work: Callable[[Transport, ModelConfig, Request], Awaitable[Reply]], url: str
-) -> list[Reply]:
+    times: int, work: Callable[[Transport, ModelConfig, Request], Awaitable[Response]], url: str
+) -> list[Response]:
     request, player = ask("chat_completions", stream=True), replace(model("chat_completions"), base_url=url)
     async with Transport(Redactor([]), {}, {"tries": 2, "max_wait": 1.0}) as transport:
         return [await work(transport, player, request) for _ in range(times)]
@@ -212,7 +212,7 @@ async def repeated(
 async def test_a_server_that_hangs_up_after_each_stream(hang_up: bool) -> None:
     """llama.cpp closes a kept-alive connection after a streamed reply; the next request must not notice."""
 
-    async def once(transport: Transport, player: ModelConfig, request: Request) -> Reply:
+    async def once(transport: Transport, player: ModelConfig, request: Request) -> Response:
         return await transport.send(player, adapter_for("chat_completions"), request)
 
     async with serving([TEXT.encode()], hang_up=hang_up) as (url, seen):

@@ -28,7 +28,7 @@ from toolbench.experiments import (
     wire_format,
     wording,
 )
-from toolbench.experiments.run_source import Plan
+from toolbench.experiments.run_source import Setup
 from toolbench.numbers.flips import changed_cases, changes, decision
 from toolbench.numbers.frames import load_run
 from toolbench.showing.html import Page
@@ -43,7 +43,7 @@ Played = Callable[..., RunView]
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
     """A function that plays a plan on the English base cases of the delivery suite."""
 
-    def play(plan: Plan, name: str, tags: Sequence[str] = ("base",), **config: Any) -> RunView:
+    def play(plan: Setup, name: str, tags: Sequence[str] = ("base",), **config: Any) -> RunView:
         root = tmp_path_factory.mktemp("played")
         for folder in ("contracts", "cases"):
             (root / folder).symlink_to(ROOT / folder)
@@ -155,7 +155,7 @@ def test_the_cases_that_change_show_each_decision(orders: RunView) -> None:
 def attempts(**decisions: list[str]) -> pd.DataFrame:
     """Return a frame as made by ``decided``: case → its decision in each repetition."""
     rows = [(case, one, one) for case, found in decisions.items() for one in found]
-    return pd.DataFrame(rows, columns=["case_id", "decision", "signature"])
+    return pd.DataFrame(rows, columns=["case_id", "decision", "behaviour"])
 
 
 def test_changes_use_the_most_frequent_decision_and_the_cases_both_have() -> None:

@@ -21,7 +21,7 @@ from toolbench.running.baselines import reply
 from toolbench.running.conversation import Stage
 from toolbench.running.executor import Executor
 from toolbench.running.play import play
-from toolbench.running.transport import Reply
+from toolbench.running.transport import Response
 
 ROOT = Path(__file__).parents[2]
 CONDITION = Condition(name="automatic")
@@ -44,9 +44,9 @@ def judged(
     """Play a case with given response bodies and judge it; all of them must be asked for."""
     waiting = iter(replies)
 
-    async def send(request: object) -> Reply:
+    async def send(request: object) -> Response:
         body = next(waiting)
-        return Reply(200, {}, json.dumps(body, ensure_ascii=False), body, 1.0)
+        return Response(200, {}, json.dumps(body, ensure_ascii=False), body, 1.0)
 
     stage = Stage(suite, case, condition, MODEL, ChatCompletions())
     planned = AttemptKey(

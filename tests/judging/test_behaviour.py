@@ -210,8 +210,8 @@ def test_the_signature_ignores_wording_and_argument_order() -> None:
     one = judged(LOOKUP, called(GET), FINE)
     two = judged(LOOKUP, called(GET), said("In transit. Samara."))
     other = judged(LOOKUP, said("no"))
-    assert one.signature == two.signature
-    assert one.signature != other.signature
+    assert one.behaviour == two.behaviour
+    assert one.behaviour != other.behaviour
 
 
 def test_a_corrected_try_costs_validity_but_not_selection() -> None:

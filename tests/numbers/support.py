@@ -41,7 +41,7 @@ def row(case_id: str = "c", passed: bool | None = True, **columns: Any) -> dict[
         "scored": scored,
         "status": "ok" if scored else "transport_error",
         "stop": "answered" if scored else "overloaded",
-        "signature": "same" if passed else "other",
+        "behaviour": "same" if passed else "other",
         **dict.fromkeys(TUPLES, ()),
         **dict.fromkeys(FACTS, False),
         "call_due": True,

@@ -29,7 +29,7 @@ def test_there_is_one_row_per_attempt_with_the_documented_columns(base: ScoredRu
 
 def test_every_documented_column_exists(base: ScoredRun) -> None:
     documented = (load.__doc__ or "").split("Columns")[1].split("Raises")[0]
-    first = ["provider", "case_hash", "tools_due", "missing_tools", "unpriced_tries", "error", "signature"]
+    first = ["provider", "case_hash", "tools_due", "missing_tools", "unpriced_tries", "error", "behaviour"]
     for name in first:
         assert name in documented
         assert name in base.attempts.columns

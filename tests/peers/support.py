@@ -26,7 +26,7 @@ from toolbench.errors import TransportError
 from toolbench.judging.score import score
 from toolbench.running.redaction import redactor_for
 from toolbench.running.runner import RunSummary, run_matrix_sync
-from toolbench.running.transport import Reply, Transport
+from toolbench.running.transport import Response, Transport
 
 START_SECONDS = 40.0
 STOP_SECONDS = 5.0
@@ -138,7 +138,7 @@ class Talk:
         self.model: ModelConfig = replace(model(protocol, **options), base_url=base_url, **fields)
         self.adapter = adapter_for(protocol)
         self.history: Messages = []
-        self.reply: Reply | None = None
+        self.reply: Response | None = None
         self._timeouts = {"first_byte": 5.0, "total": 20.0, **(timeouts or {})}
         self._retries = {"tries": tries, "max_wait": max_wait}
 

@@ -12,7 +12,7 @@ from toolbench.adapters.base import Request
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.errors import ConfigError, TransportError
 from toolbench.running.redaction import REDACTED, Redactor, key_of, redactor_for
-from toolbench.running.transport import Reply, Transport
+from toolbench.running.transport import Response, Transport
 
 ADAPTER = adapter_for("chat_completions")
 REQUEST = Request("/chat/completions", {"model": "m", "messages": []})
@@ -21,7 +21,7 @@ CANARY = "sk-TEST-0123456789abcdef"
 
 async def send(
     handler: Any, model: ModelConfig = MODEL, redactor: Redactor | None = None, **options: Any
-) -> Reply:
+) -> Response:
     retries = {"tries": 3, "max_wait": 0.05, **options}
     async with Transport(
         redactor or Redactor([]), retries=retries, transport=httpx.MockTransport(handler)

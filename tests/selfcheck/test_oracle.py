@@ -21,7 +21,7 @@ from toolbench.numbers.metrics import metrics
 from toolbench.running.baselines import baseline
 from toolbench.running.conversation import Stage
 from toolbench.running.play import play
-from toolbench.running.transport import Reply
+from toolbench.running.transport import Response
 from toolbench.selfcheck.judge_checks import ORACLE_CONDITIONS
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.rehearse import finished, rehearse
@@ -86,9 +86,9 @@ def baseline_attempts(suite: Suite, name: str) -> list[Attempt]:
     for case in suite.cases:
         player = baseline(name, suite.contract, case.lang, seed=0)
 
-        async def send(request: Request, player: Any = player) -> Reply:
+        async def send(request: Request, player: Any = player) -> Response:
             body = player(request.body)
-            return Reply(200, {}, json.dumps(body), body, 0.0)
+            return Response(200, {}, json.dumps(body), body, 0.0)
 
         stage = Stage(suite, case, AUTO, model, adapter_for(model.protocol))
         planned = AttemptKey("baseline", name, model.protocol, suite.name, case.lang, "auto", case.id, 0)

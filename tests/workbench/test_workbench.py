@@ -26,8 +26,8 @@ from toolbench.showing.view import RunView
 from toolbench.workbench import (
     Base,
     Bench,
-    Draft,
     Place,
+    Wording,
     case_grid,
     choosing,
     comparing,
@@ -44,8 +44,8 @@ PROMISE = " Can help with anything you ask."
 
 
 @pytest.fixture
-def draft() -> Draft:
-    return Draft(delivery(), "en")
+def draft() -> Wording:
+    return Wording(delivery(), "en")
 
 
 @pytest.fixture
@@ -56,20 +56,20 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 # Editing
 
 
-def test_an_untouched_draft_is_the_committed_version(draft: Draft) -> None:
+def test_an_untouched_draft_is_the_committed_version(draft: Wording) -> None:
     assert draft.changed == []
     assert draft.overlay("x") is None
     assert draft.prompt() is None
     assert entry(draft) == {"name": "edited"}
 
 
-def test_every_text_a_model_reads_can_be_edited(draft: Draft) -> None:
+def test_every_text_a_model_reads_can_be_edited(draft: Wording) -> None:
     tools = draft.suite.contract.tools
     places = {Place(t.name) for t in tools} | {Place(t.name, a) for t in tools for a in t.properties}
     assert set(draft.texts) == {*places, PROMPT}
 
 
-def test_an_edit_reaches_the_tools_and_the_prompt_under_its_condition_only(draft: Draft) -> None:
+def test_an_edit_reaches_the_tools_and_the_prompt_under_its_condition_only(draft: Wording) -> None:
     draft.write(GET_ORDER, "Look an order up.")
     draft.write(ORDER_ID, "The number.")
     draft.write(PROMPT, "Be brief.")
@@ -87,12 +87,12 @@ def test_an_edit_reaches_the_tools_and_the_prompt_under_its_condition_only(draft
     assert suite.contract is draft.suite.contract
 
 
-def test_blanks_around_a_prompt_are_no_change_since_its_file_is_read_without_them(draft: Draft) -> None:
+def test_blanks_around_a_prompt_are_no_change_since_its_file_is_read_without_them(draft: Wording) -> None:
     draft.write(PROMPT, f"\n{draft.committed[PROMPT]}  \n")
     assert draft.changed == []
 
 
-def test_undoing_and_typing_the_old_text_again_both_leave_nothing_changed(draft: Draft) -> None:
+def test_undoing_and_typing_the_old_text_again_both_leave_nothing_changed(draft: Wording) -> None:
     draft.write(GET_ORDER, "other")
     draft.write(GET_ORDER, draft.committed[GET_ORDER])
     assert draft.changed == []
@@ -101,12 +101,12 @@ def test_undoing_and_typing_the_old_text_again_both_leave_nothing_changed(draft:
     assert draft.changed == []
 
 
-def test_there_is_no_place_for_a_tool_the_contract_does_not_have(draft: Draft) -> None:
+def test_there_is_no_place_for_a_tool_the_contract_does_not_have(draft: Wording) -> None:
     with pytest.raises(SuiteError, match="no description of nothing"):
         draft.write(Place("nothing"), "x")
 
 
-def test_changes_show_words_that_went_and_came(draft: Draft) -> None:
+def test_changes_show_words_that_went_and_came(draft: Wording) -> None:
     draft.write(GET_ORDER, draft.committed[GET_ORDER].replace("Changes nothing", "Is <b>safe</b>"))
     page = changes(draft)
     assert "<del>Changes</del><ins>Is</ins>" in page.html
@@ -127,7 +127,7 @@ def test_a_difference_never_becomes_markup(text: str) -> None:
 
 def test_a_saved_version_is_exactly_what_was_run(tmp_path: Path) -> None:
     folder_with_suites(tmp_path)
-    draft = Draft(find_suite(tmp_path, "delivery"), "en")
+    draft = Wording(find_suite(tmp_path, "delivery"), "en")
     draft.write(GET_ORDER, "Look an order up.")
     draft.write(PROMPT, "Be brief.")
     before = draft.apply().hashes
@@ -142,7 +142,7 @@ def test_a_saved_version_is_exactly_what_was_run(tmp_path: Path) -> None:
 
 def test_the_exported_entry_is_a_condition_of_a_configuration(tmp_path: Path) -> None:
     folder_with_suites(tmp_path)
-    draft = Draft(find_suite(tmp_path, "delivery"), "en")
+    draft = Wording(find_suite(tmp_path, "delivery"), "en")
     draft.write(ORDER_ID, "The number.")
     save(draft, tmp_path, "trial")
     exported = json.loads((tmp_path / "contracts/delivery/condition.trial.json").read_text())
@@ -154,7 +154,7 @@ def test_the_exported_entry_is_a_condition_of_a_configuration(tmp_path: Path) ->
 def test_saving_never_overwrites(tmp_path: Path) -> None:
     folder_with_suites(tmp_path)
     folder = tmp_path / "contracts/delivery"
-    draft = Draft(find_suite(tmp_path, "delivery"), "en")
+    draft = Wording(find_suite(tmp_path, "delivery"), "en")
     draft.write(GET_ORDER, "one")
     save(draft, tmp_path, "v2")
     kept = {path: path.read_bytes() for path in folder.iterdir()}
@@ -170,7 +170,7 @@ def test_saving_never_overwrites(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "../x", "a.b", "a b", "edited", "-x", "x" * 41, "é"])
 def test_a_name_that_cannot_be_part_of_a_file_name_is_refused(name: str, tmp_path: Path) -> None:
     folder_with_suites(tmp_path)
-    draft = Draft(find_suite(tmp_path, "delivery"), "en")
+    draft = Wording(find_suite(tmp_path, "delivery"), "en")
     draft.write(GET_ORDER, "one")
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(SuiteError, match="cannot name a version"):
@@ -180,7 +180,7 @@ def test_a_name_that_cannot_be_part_of_a_file_name_is_refused(name: str, tmp_pat
 
 def test_saving_writes_all_files_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder_with_suites(tmp_path)
-    draft = Draft(find_suite(tmp_path, "delivery"), "en")
+    draft = Wording(find_suite(tmp_path, "delivery"), "en")
     draft.write(GET_ORDER, "one")
     draft.write(PROMPT, "two")
     before, real = sorted(tmp_path.rglob("*")), Path.open
@@ -197,14 +197,14 @@ def test_saving_writes_all_files_or_none(tmp_path: Path, monkeypatch: pytest.Mon
     assert draft.saved is None
 
 
-def test_a_suite_from_elsewhere_is_not_saved_beside_nothing(draft: Draft, tmp_path: Path) -> None:
+def test_a_suite_from_elsewhere_is_not_saved_beside_nothing(draft: Wording, tmp_path: Path) -> None:
     draft.write(GET_ORDER, "one")
     with pytest.raises(SuiteError, match="delivery is not there: a version is saved beside its suite"):
         save(draft, tmp_path, "v2")
     assert not (tmp_path / "contracts").exists()
 
 
-def test_nothing_changed_is_nothing_to_save(draft: Draft, tmp_path: Path) -> None:
+def test_nothing_changed_is_nothing_to_save(draft: Wording, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="nothing to save"):
         save(draft, tmp_path, "v2")
 
@@ -212,8 +212,8 @@ def test_nothing_changed_is_nothing_to_save(draft: Draft, tmp_path: Path) -> Non
 def test_a_draft_that_starts_from_a_variant_keeps_its_names(tmp_path: Path) -> None:
     folder_with_suites(tmp_path)
     suite = find_suite(tmp_path, "delivery")
-    draft = Draft(suite, "en", Base(descriptions="bad"))
-    assert draft.committed[GET_ORDER] != Draft(suite, "en").committed[GET_ORDER]
+    draft = Wording(suite, "en", Base(descriptions="bad"))
+    assert draft.committed[GET_ORDER] != Wording(suite, "en").committed[GET_ORDER]
     draft.write(GET_ORDER, "better")
     save(draft, tmp_path, "less-bad")
     saved = find_suite(tmp_path, "delivery").overlays["less-bad"].tools

@@ -17,7 +17,7 @@ State = Literal["supported", "unsupported", "ignored"]
 
 
 @dataclass(frozen=True)
-class Gate:
+class CapabilityRule:
     """A setting that some models refuse or ignore. Fields as in ``profiles.schema.json``."""
 
     setting: str
@@ -29,7 +29,7 @@ class Gate:
     unless: Mapping[str, JSON] | None = None
 
     def applies(self, model: ModelConfig, setting: str, value: JSON) -> bool:
-        """Whether the gate is about this model, setting and value."""
+        """Whether the rule is about this model, setting and value."""
         return (
             setting == self.setting
             and (self.values is None or value in self.values)
@@ -58,7 +58,7 @@ class Dialect:
     reply_defaults: Mapping[str, JSON] = field(default_factory=dict)
     stream_options: bool = True
     error_flag: bool = True
-    gates: tuple[Gate, ...] = ()
+    capability_rules: tuple[CapabilityRule, ...] = ()
 
     def state(self, model: ModelConfig, setting: str, value: JSON) -> tuple[State, str]:
         """Return whether the model takes a setting, and why not. The configuration's own word wins."""
@@ -66,9 +66,9 @@ class Dialect:
         if configured in ("unsupported", "ignored"):
             return ("unsupported" if configured == "unsupported" else "ignored"), "capabilities say so"
         if configured is None:
-            for gate in self.gates:
-                if gate.applies(model, setting, value):
-                    return gate.state, gate.note
+            for rule in self.capability_rules:
+                if rule.applies(model, setting, value):
+                    return rule.state, rule.note
         return "supported", ""
 
 
@@ -95,7 +95,9 @@ def dialects(protocol: str) -> tuple[str, Mapping[str, Dialect]]:
                 **base,
                 **changes,
                 "fields": {**base["fields"], **changes.get("fields", {})},
-                "gates": tuple(Gate(**gate) for gate in changes.get("gates", ())),
+                "capability_rules": tuple(
+                    CapabilityRule(**rule) for rule in changes.get("capability_rules", ())
+                ),
             }
         )
         for name, changes in entry["dialects"].items()

@@ -25,7 +25,7 @@ Call = tuple[str, Mapping[str, JSON]]
 
 
 @dataclass(frozen=True)
-class Bench:
+class Ground:
     """A suite without its cases."""
 
     contract: Contract
@@ -55,7 +55,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Moment:
     """One expectation of a case, and what has been said and called before it.
 
     ``at`` is where it stands in the case, ``expect`` or ``turns[0].expect``.
@@ -72,14 +72,14 @@ class Stage:
         return [(call.tool, call.arguments) for call in self.expect.calls]
 
 
-def stages(case: Case) -> Iterator[Stage]:
+def moments(case: Case) -> Iterator[Moment]:
     """Yield the expectation of the first answer and of the answer to every later user message."""
     texts = [str(message["content"]) for message in case.messages if message.get("content")]
     made = [(call["name"], call["arguments"]) for m in case.messages for call in m.get("tool_calls", ())]
-    stage = Stage("expect", case.expect, tuple(texts), tuple(made))
+    stage = Moment("expect", case.expect, tuple(texts), tuple(made))
     yield stage
     for index, turn in enumerate(case.turns):
         texts.append(turn.user)
         made += stage.calls
-        stage = Stage(f"turns[{index}].expect", turn.expect, tuple(texts), tuple(made))
+        stage = Moment(f"turns[{index}].expect", turn.expect, tuple(texts), tuple(made))
         yield stage

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from toolbench.authoring.ground import Bench
+from toolbench.authoring.ground import Ground
 from toolbench.authoring.lint_cases import lint_case
 from toolbench.authoring.lint_contract import lint_folder, lint_tools
 from toolbench.authoring.problem import Problem, read_document
@@ -157,8 +157,8 @@ def _read_cases(file: Path) -> Iterator[_Line | Problem]:
             yield _Line(file, number, Case.from_json(data))
 
 
-def _bench(folder: Path, contract: Contract) -> Bench:
-    return Bench(contract=contract, executor=load_script(folder), rules=load_rules(folder))
+def _bench(folder: Path, contract: Contract) -> Ground:
+    return Ground(contract=contract, executor=load_script(folder), rules=load_rules(folder))
 
 
 def _lint_labels(lines: list[_Line], prompts: set[str]) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, permutations
 
-from toolbench.authoring.ground import Bench, Stage, stages
+from toolbench.authoring.ground import Ground, Moment, moments
 from toolbench.authoring.grounding import ungrounded
 from toolbench.domain.canonical import canonical_json
 from toolbench.domain.case import Case, ExpectedCall
@@ -21,7 +21,7 @@ MAX_ORDERS = 720
 """Orders of expected calls tried: all of them for up to six calls."""
 
 
-def lint_case(case: Case, bench: Bench) -> Iterator[str]:
+def lint_case(case: Case, bench: Ground) -> Iterator[str]:
     """Yield every reason why a schema-valid case cannot be trusted."""
     unknown = list(_unknown_tools(case, bench.contract))
     yield from unknown
@@ -29,12 +29,12 @@ def lint_case(case: Case, bench: Bench) -> Iterator[str]:
     yield from _broken_history(case)
     if unknown:
         return
-    for stage in stages(case):
+    for stage in moments(case):
         for reason in _stage_reasons(case, stage, bench):
             yield f"{stage.at}{reason}"
 
 
-def _stage_reasons(case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+def _stage_reasons(case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
     yield from _contradictions(stage, case, bench.contract)
     invalid = False
     for index, call in enumerate(stage.expect.calls):
@@ -63,7 +63,7 @@ def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
     yield from (("policy.permitted", name) for name in case.policy.permitted or ())
     yield from (("policy.confirmed", name) for name in case.policy.confirmed)
     yield from (("policy.done", done.tool) for done in case.policy.done)
-    for stage in stages(case):
+    for stage in moments(case):
         yield from ((f"{stage.at}.calls", call.tool) for call in stage.expect.calls)
         yield from ((f"{stage.at}.forbidden_tools", name) for name in stage.expect.forbidden_tools)
         if stage.expect.recovery:
@@ -101,7 +101,7 @@ def _broken_history(case: Case) -> Iterator[str]:
         yield "messages: the last message must be the user's or a tool's"
 
 
-def _contradictions(stage: Stage, case: Case, contract: Contract) -> Iterator[str]:
+def _contradictions(stage: Moment, case: Case, contract: Contract) -> Iterator[str]:
     expect = stage.expect
     offered = contract.offered(case.tools)
     names = {tool.name for tool in offered}
@@ -144,7 +144,7 @@ def _invalid_gold(call: ExpectedCall, contract: Contract) -> Iterator[str]:
             yield f".optional: {name!r} is required by the contract"
 
 
-def _underivable(call: ExpectedCall, index: int, case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+def _underivable(call: ExpectedCall, index: int, case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
     others = (
         stage.calls[:index]
         if stage.expect.order == "strict"
@@ -158,7 +158,7 @@ def _underivable(call: ExpectedCall, index: int, case: Case, stage: Stage, bench
         )
 
 
-def _impossible_order(case: Case, stage: Stage, rules: Rules) -> Iterator[str]:
+def _impossible_order(case: Case, stage: Moment, rules: Rules) -> Iterator[str]:
     calls = stage.calls
     if not calls:
         return
@@ -198,7 +198,7 @@ def _result_sources(tool: str, rules: Rules) -> set[str]:
     return {source.tool for source in rules.depends_on_result.get(tool, {}).values()}
 
 
-def _unknown_claims(stage: Stage, rules: Rules) -> Iterator[str]:
+def _unknown_claims(stage: Moment, rules: Rules) -> Iterator[str]:
     declared = rules.claims
     for name in stage.expect.final.no_claims if stage.expect.final else ():
         if name not in declared:
@@ -206,7 +206,7 @@ def _unknown_claims(stage: Stage, rules: Rules) -> Iterator[str]:
             yield f".final.no_claims: rules.json has no claim {name!r} (it has {known})"
 
 
-def _unreachable_final(case: Case, stage: Stage, bench: Bench) -> Iterator[str]:
+def _unreachable_final(case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
     calls = [*stage.made, *stage.calls]
     results = [bench.results(call, case.lang) for call in calls]
     for call, found in zip(calls, results, strict=True):

@@ -118,9 +118,9 @@ def models(config: Path, against: str | None) -> None:
     found = asyncio.run(probe(config))
     for entry in found:
         mark = "ok  " if entry.usable else "FAIL"
-        gates = f"  [{entry.gates}]" if entry.gates else ""
+        capabilities = f"  [{entry.capabilities}]" if entry.capabilities else ""
         name = f"{entry.provider}/{entry.model} ({entry.protocol}, {entry.address})"
-        item(f"{mark} {name}: {entry.state}{gates}")
+        item(f"{mark} {name}: {entry.state}{capabilities}")
     sys.exit(0 if all(entry.usable for entry in found) else 2)
 
 

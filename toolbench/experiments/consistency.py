@@ -11,7 +11,7 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, Settings
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
-from toolbench.experiments.run_source import Plan, Refusal, subjects
+from toolbench.experiments.run_source import Refusal, Setup, subjects
 from toolbench.numbers.repeats import by_case, curves
 from toolbench.showing import html, plots
 from toolbench.showing.format import each, percent
@@ -23,7 +23,7 @@ from toolbench.showing.view import Arm, RunView
 FIGURES = ("consistency", "distinct_decisions", "pass^k", "pass@k")
 
 
-def plan(temperature: float = -1.0) -> Plan:
+def plan(temperature: float = -1.0) -> Setup:
     """Return the plan to repeat every case under automatic choice.
 
     Parameters

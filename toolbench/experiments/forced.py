@@ -15,7 +15,7 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
 from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.run_source import Plan, pair, places, subjects, under
+from toolbench.experiments.run_source import Setup, pair, places, subjects, under
 from toolbench.numbers.compare import Comparison
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table
@@ -44,7 +44,7 @@ OUTCOMES = (
 RIGHT = ("exact", "as good")
 
 
-def plan() -> Plan:
+def plan() -> Setup:
     """Return the plan to play automatic and forced choice."""
     return under(BUILT_IN_CONDITIONS["auto"], BUILT_IN_CONDITIONS["forced"])
 

@@ -14,7 +14,7 @@ from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.injection import inject, split
-from toolbench.experiments.run_source import Plan, Refusal, pair, subjects
+from toolbench.experiments.run_source import Refusal, Setup, pair, subjects
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.tables import share_of
 from toolbench.showing import html
@@ -28,7 +28,7 @@ NONE = "none"
 MODES = ("with a hint", "without")
 
 
-def plan(faults: Sequence[str] = ()) -> Plan:
+def plan(faults: Sequence[str] = ()) -> Setup:
     """Return the plan to play errors with and without a hint.
 
     Parameters

@@ -19,7 +19,7 @@ from toolbench.showing import html, sections
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
-Plan = Callable[[Config, Sequence[Suite]], tuple[Config, list[Suite]]]
+Setup = Callable[[Config, Sequence[Suite]], tuple[Config, list[Suite]]]
 """From what is configured to what an experiment plays."""
 
 
@@ -40,7 +40,7 @@ def politely() -> Iterator[None]:
 
 
 async def open_run(
-    plan: Plan,
+    plan: Setup,
     run: str = "",
     *,
     config: str = "",
@@ -84,7 +84,7 @@ def _given(**choices: Sequence[str]) -> dict[str, list[str]]:
     return {name: list(values) for name, values in choices.items() if values}
 
 
-def under(*conditions: Condition) -> Plan:
+def under(*conditions: Condition) -> Setup:
     """Return the plan to play everything configured under these conditions."""
 
     def plan(config: Config, suites: Sequence[Suite]) -> tuple[Config, list[Suite]]:

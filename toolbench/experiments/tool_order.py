@@ -17,7 +17,7 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
 from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.run_source import Plan, Refusal, families, places, subjects
+from toolbench.experiments.run_source import Refusal, Setup, families, places, subjects
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.flips import changed_cases, changes, decided, modes
 from toolbench.showing import html
@@ -39,7 +39,7 @@ def conditions(tools: int) -> tuple[Condition, ...]:
     return (usual, *rotations, *(reversal if tools > 1 else []))
 
 
-def plan() -> Plan:
+def plan() -> Setup:
     """Return the plan to play every order of as many tools as the largest contract has."""
 
     def made(config: Config, suites: Sequence[Suite]) -> tuple[Config, list[Suite]]:

@@ -13,7 +13,7 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
 from toolbench.experiments.effects import effect_table, effects, slope_pages
-from toolbench.experiments.run_source import Plan, Refusal, politely, under
+from toolbench.experiments.run_source import Refusal, Setup, politely, under
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.flips import changes, decided
 from toolbench.numbers.sides import select
@@ -34,7 +34,7 @@ METRICS = (
 )
 
 
-def plan(protocols: Sequence[str] = PROTOCOLS) -> Plan:
+def plan(protocols: Sequence[str] = PROTOCOLS) -> Setup:
     """Return the plan to play every embedded model over these protocols.
 
     Entries with an address of their own stay as they are: name one entry a protocol for them, with the same

@@ -11,7 +11,7 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.suite import Suite
 from toolbench.experiments.effects import condition_effects, effect_table, slope_pages
-from toolbench.experiments.run_source import Plan, Refusal, pair, places, under
+from toolbench.experiments.run_source import Refusal, Setup, pair, places, under
 from toolbench.numbers.compare import Comparison
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table
@@ -29,7 +29,7 @@ METRICS = (
 )
 
 
-def plan(field: Field = "descriptions", left: str = "", right: str = "bad") -> Plan:
+def plan(field: Field = "descriptions", left: str = "", right: str = "bad") -> Setup:
     """Return the plan to play two variants.
 
     Parameters

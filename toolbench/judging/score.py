@@ -63,8 +63,8 @@ class Verdict:
     flags
         ``tool_selected_correctly``, ``args_valid``, ``call_order_valid``, ``final_answer_supported``,
         ``tool_execution_success``; ``None`` where a question does not arise.
-    signature
-        Normalised content of the attempt: kinds, sorted tools, canonical arguments. Equal signatures mean
+    behaviour
+        Normalised content of the attempt: kinds, sorted tools, canonical arguments. Equal ones mean
         equal behaviour.
     missing
         Tool of every expected call that was not made.
@@ -74,7 +74,7 @@ class Verdict:
     calls: tuple[CallVerdict, ...]
     counts: Counts[float]
     flags: Mapping[str, bool | None]
-    signature: str
+    behaviour: str
     answer: str = ""
     kinds: tuple[str, ...] = field(default_factory=tuple)
     missing: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
         calls=calls,
         counts=_counts(trace, pairs, findings, calls),
         flags=_flags(trace, pairs, findings, calls),
-        signature=_signature(trace),
+        behaviour=_behaviour(trace),
         answer=next((segment.answer for segment, _ in reversed(pairs) if segment.answer is not None), ""),
         kinds=tuple(_kind(trace, segment) for segment, _ in pairs),
         missing=() if trace.control else tuple(call.tool for _, m in pairs for call in m.missing),
@@ -326,7 +326,7 @@ def _flags(
     }
 
 
-def _signature(trace: Trace) -> str:
+def _behaviour(trace: Trace) -> str:
     """Return the normalised content: per segment the kind and the sorted calls, arguments canonical."""
     content: list[JSON] = []
     for segment in trace.segments:

@@ -252,7 +252,7 @@ def _case_rows(
 ) -> pd.DataFrame:
     """Return one row per case: passes on both sides, the outcome, and why the failing side fails."""
     sides = [frame.groupby("case_id", sort=True)["passed"].agg(["sum", "size"]) for frame in (left, right)]
-    ways = [frame.groupby("case_id", sort=True)["signature"].agg(set) for frame in (left, right)]
+    ways = [frame.groupby("case_id", sort=True)["behaviour"].agg(set) for frame in (left, right)]
     has_left, has_right = (counts["sum"] * 2 > counts["size"] for counts in sides)
     rows = pd.DataFrame(
         {

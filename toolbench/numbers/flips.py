@@ -19,10 +19,10 @@ from toolbench.numbers.paired import DRAWS, Pairs, difference_interval
 SILENT = "nothing"
 
 
-def decision(signature: str) -> str:
+def decision(behaviour: str) -> str:
     """Return an attempt's decisions in short: ``get_order``, ``text``, ``get_order → clarification``."""
     parts = []
-    for kind, calls in json.loads(signature):
+    for kind, calls in json.loads(behaviour):
         parts.append("+".join(name for name, _ in calls) or str(kind))
     return " → ".join(parts) or SILENT
 
@@ -30,7 +30,7 @@ def decision(signature: str) -> str:
 def decided(attempts: pd.DataFrame) -> pd.DataFrame:
     """Return the scored attempts with a ``decision`` column."""
     scored = attempts[attempts["scored"].astype(bool)]
-    return scored.assign(decision=[decision(str(text)) for text in scored["signature"]])
+    return scored.assign(decision=[decision(str(text)) for text in scored["behaviour"]])
 
 
 def modal(values: pd.Series[Any]) -> str:
@@ -58,7 +58,7 @@ def changes(left: pd.DataFrame, *others: pd.DataFrame) -> dict[str, Any]:
     common = set(left["case_id"]).intersection(*(other["case_id"] for other in others))
     arms = [arm[arm["case_id"].isin(common)] for arm in (left, *others)]
     moved = changed_cases(arms[0], *arms[1:])
-    differing = changed_cases(arms[0], *arms[1:], column="signature")
+    differing = changed_cases(arms[0], *arms[1:], column="behaviour")
     rate = np.array([[float(case in moved)] for case in sorted(common)]).reshape(-1, 1)
     low, high = share_intervals(rate, np.ones_like(rate))
     chances = [value for _, case in arms[0].groupby("case_id") for value in _disagreement(case["decision"])]

@@ -90,7 +90,7 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
         ended; one redacted line about what failed.
     scored
         Whether the attempt was judged (``status`` is ``ok``).
-    kind, codes, signature, answer, missing_tools
+    kind, codes, behaviour, answer, missing_tools
         First decision, finding codes (a tuple), normalised behaviour, final text, tools of expected calls
         that were not made (a tuple).
     case_hash

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from toolbench.domain.keys import PlayerKey
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
 from toolbench.numbers.intervals import mean_interval, quantile_interval
@@ -88,15 +87,6 @@ def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame |
         for row in groups.figures(key, sizes.get(key, 0) if planned is not None else None)
     ]
     return pd.DataFrame(rows, columns=[*keys, *FIGURE]).astype(TYPES)
-
-
-def common_cases(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the cases that every player has a scored attempt of: the only basis for a ranking."""
-    arm, player = ["suite", "lang", "condition", "case_id"], list(PlayerKey._fields)
-    pairs = frame.loc[frame["scored"], [*player, *arm]].drop_duplicates()
-    players = pairs.groupby(arm).size()
-    complete = players[players == len(frame[player].drop_duplicates())].index
-    return frame[pd.MultiIndex.from_frame(frame[arm]).isin(complete)]
 
 
 def with_judged(frame: pd.DataFrame) -> pd.DataFrame:

@@ -37,7 +37,7 @@ class Repeats:
 
     def __init__(self, scored: pd.DataFrame, keys: Sequence[str]) -> None:
         case = list(dict.fromkeys([*keys, "case_id"]))
-        alike = scored.groupby([*case, "signature"], sort=True, observed=True).size().groupby(case)
+        alike = scored.groupby([*case, "behaviour"], sort=True, observed=True).size().groupby(case)
         cases = pd.DataFrame({"size": alike.sum(), "modal": alike.max(), "distinct": alike.size()})
         cases["passed"] = scored.groupby(case, sort=True, observed=True)["passed"].sum()
         cases = cases[cases["size"] > 1].astype(float).reset_index()
@@ -78,7 +78,7 @@ def by_case(attempts: pd.DataFrame) -> pd.DataFrame:
     rows = []
     scored = attempts[attempts["scored"].astype(bool)]
     for (player, case), mine in scored.groupby(["player", "case_id"], sort=True):
-        counts = mine["signature"].value_counts()
+        counts = mine["behaviour"].value_counts()
         passed, share = int(mine["passed"].sum()), float(counts.max() / len(mine))
         if len(mine) > 1:
             rows.append((player, case, len(mine), passed, len(counts), share))

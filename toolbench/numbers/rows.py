@@ -46,7 +46,7 @@ AMOUNTS = [
     "failed_tries",
     "unpriced_tries",
 ]
-TEXTS = ["case_hash", "status", "stop", "error", "kind", "signature", "answer", "currency"]
+TEXTS = ["case_hash", "status", "stop", "error", "kind", "behaviour", "answer", "currency"]
 TUPLES = ["tags", "codes", "missing_tools", "tools_due"]
 
 ATTEMPT = [*GROUP, *CASE, "scored", *TEXTS, *TUPLES, *FACTS, *AMOUNTS, *COUNTS, *FLAGS]
@@ -154,7 +154,7 @@ def _judged(verdict: Verdict) -> dict[str, Any]:
         "kind": verdict.kinds[0] if verdict.kinds else None,
         "codes": verdict.codes,
         "missing_tools": verdict.missing,
-        "signature": verdict.signature,
+        "behaviour": verdict.behaviour,
         "answer": verdict.answer,
         **verdict.counts.by_name(),
         **verdict.flags,

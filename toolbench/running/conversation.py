@@ -90,7 +90,7 @@ class Stage:
 
 
 Step = Ask | Act
-Reply = tuple[Mapping[str, Any], ModelDecision] | list[CallRecord]
+Response = tuple[Mapping[str, Any], ModelDecision] | list[CallRecord]
 
 
 def converse(stage: Stage, history: Sequence[Mapping[str, JSON]]) -> Generator[Step, Any, Outcome]:

@@ -23,7 +23,7 @@ from toolbench.domain.decision import ModelDecision
 from toolbench.domain.record import ToolResult
 from toolbench.errors import ConfigError, TransportError
 from toolbench.running.redaction import redactor_for
-from toolbench.running.transport import Reply, Transport
+from toolbench.running.transport import Response, Transport
 
 WEATHER = ToolSpec(
     "get_weather",
@@ -171,7 +171,7 @@ async def _exchange(transport: Transport, model: ModelConfig) -> list[Facts]:
     return told
 
 
-def facts_of(reply: Reply, decision: ModelDecision) -> Facts:
+def facts_of(reply: Response, decision: ModelDecision) -> Facts:
     """Return what a reply says about each thing; what it is silent about is left out."""
     facts: dict[str, str | None] = {
         "decision": decision.kind,

@@ -15,9 +15,9 @@ from toolbench.domain.record import Attempt, CallRecord, Status, TurnRecord
 from toolbench.errors import InputError, TransportError
 from toolbench.running.conversation import Act, Ask, Stage, converse, ready_history
 from toolbench.running.executor import Executor
-from toolbench.running.transport import Reply
+from toolbench.running.transport import Response
 
-Send = Callable[[Request], Awaitable[Reply]]
+Send = Callable[[Request], Awaitable[Response]]
 
 
 class AttemptBudgetReached(Exception):

@@ -38,7 +38,7 @@ READY = "ready"
 class Probe:
     """What is known about one entry of the configuration.
 
-    ``usable`` is whether a run could start; ``state`` says in one line why or why not, ``gates`` lists
+    ``usable`` is whether a run could start; ``state`` says in one line why or why not, ``capabilities`` lists
     declared capabilities.
     """
 
@@ -48,7 +48,7 @@ class Probe:
     address: str
     usable: bool
     state: str
-    gates: str
+    capabilities: str
 
 
 async def probe(path: Path) -> list[Probe]:
@@ -80,10 +80,10 @@ async def _entry(
         address = public_url(str(entry.get("base_url", "?")))
         # Checked alone, the entry was the first; the reader counts in the file.
         state = str(fault).replace("runs[0]", f"runs[{index}]")
-        return Probe(**names, address=address, usable=False, state=state, gates="")
-    gates = ", ".join(f"{name} {value}" for name, value in sorted(model.capabilities.items()))
+        return Probe(**names, address=address, usable=False, state=state, capabilities="")
+    capabilities = ", ".join(f"{name} {value}" for name, value in sorted(model.capabilities.items()))
     return Probe(
-        model.provider, model.model, model.protocol, public_url(model.base_url), usable, state, gates
+        model.provider, model.model, model.protocol, public_url(model.base_url), usable, state, capabilities
     )
 
 

@@ -26,7 +26,7 @@ from toolbench.running.conversation import Stage
 from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.play import AttemptBudgetReached, Send, play
 from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
-from toolbench.running.transport import Reply, Transport
+from toolbench.running.transport import Response, Transport
 
 HEARTBEAT = 0.2
 """Seconds between wake-ups of the event loop: an interrupt takes effect only when the loop wakes."""
@@ -247,7 +247,7 @@ class _Matrix:
         loop = asyncio.get_running_loop()
         made, started = 0, loop.time()
 
-        async def limited(request: Request) -> Reply:
+        async def limited(request: Request) -> Response:
             nonlocal made
             if made >= limits.get("attempt_requests", float("inf")):
                 raise AttemptBudgetReached(f"budgets.attempt_requests of {made} is spent")
@@ -283,9 +283,9 @@ async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
 
 
 def _in_process(player: Player) -> Send:
-    async def send(request: Request) -> Reply:
+    async def send(request: Request) -> Response:
         body = player(request.body)
-        return Reply(status=200, headers={}, text=canonical_json(body), body=body, latency_ms=0.0)
+        return Response(status=200, headers={}, text=canonical_json(body), body=body, latency_ms=0.0)
 
     return send
 

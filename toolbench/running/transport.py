@@ -38,7 +38,7 @@ for _name in ("httpx", "httpcore", "stamina"):
 
 
 @dataclass(frozen=True)
-class Reply:
+class Response:
     """A usable reply, as it will be recorded. ``body`` is the parsed text; times are in milliseconds."""
 
     status: int
@@ -97,7 +97,7 @@ class Transport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def send(self, model: ModelConfig, adapter: ProviderAdapter, request: Request) -> Reply:
+    async def send(self, model: ModelConfig, adapter: ProviderAdapter, request: Request) -> Response:
         """Send one request, trying again only what can heal.
 
         Raises
@@ -150,7 +150,7 @@ class Transport:
 
     async def _once(
         self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
-    ) -> Reply:
+    ) -> Response:
         assert self._client is not None, "use the transport as a context manager"
         key = key_of(model)
         headers = {
@@ -204,7 +204,7 @@ class Transport:
         fault = body_fault(body)
         if fault is not None:
             raise fault
-        return Reply(
+        return Response(
             status=response.status_code,
             headers=kept,
             text=text,

@@ -37,7 +37,6 @@ class Donors:
     """Valid arguments for the tools of a suite, in one language."""
 
     def __init__(self, suite: Suite, lang: str) -> None:
-        self._suite = suite
         self._known: dict[str, dict[str, Mapping[str, JSON]]] = {}
         for case in suite.cases:
             if case.lang == lang:

@@ -23,7 +23,7 @@ from toolbench.judging.normalizers import plain
 from toolbench.judging.score import Verdict, score
 from toolbench.running.conversation import Stage
 from toolbench.running.play import play
-from toolbench.running.transport import Reply
+from toolbench.running.transport import Response
 
 PROTOCOL = "chat_completions"
 AUTO = BUILT_IN_CONDITIONS["auto"]
@@ -93,13 +93,13 @@ def rehearse(suite: Suite, case: Case, script: Sequence[Move], condition: Condit
     """
     moves = enumerate(script)
 
-    async def send(request: Request) -> Reply:
+    async def send(request: Request) -> Response:
         turn, move = next(moves, (0, None))
         if move is None:
             raise ValueError(f"case {case.id}: the script ends after {len(script)} moves, the case does not")
         to_wire = {canonical: wire for wire, canonical in request.tool_names.items()}
         body = move.body(turn, to_wire)
-        return Reply(200, {}, json.dumps(body, ensure_ascii=False), body, 0.0)
+        return Response(200, {}, json.dumps(body, ensure_ascii=False), body, 0.0)
 
     stage = Stage(suite, case, condition, _MODEL, adapter_for(PROTOCOL))
     planned = AttemptKey(*_MODEL.key, suite.name, case.lang, condition.name, case.id, 0)

@@ -192,7 +192,7 @@ def consistency_grid(frame: pd.DataFrame, player: str) -> Figure:
             if cell.empty or not bool(cell["scored"].iloc[0]):
                 axes.text(column, row, "err" if len(cell) else "–", ha="center", va="center", fontsize=8)
                 continue
-            index = seen.setdefault(str(cell["signature"].iloc[0]), len(seen))
+            index = seen.setdefault(str(cell["behaviour"].iloc[0]), len(seen))
             numbers[row, column] = index
             letter = chr(ord("A") + index)
             text = letter if cell["passed"].iloc[0] else f"({letter})"

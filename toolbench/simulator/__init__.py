@@ -9,7 +9,7 @@
 It shares no parsing with `toolbench.adapters`, so that a mistake there cannot hide here. A request goes
 through `service` (HTTP, limits, faults), the protocol's reader (``messages.read``: what the provider
 refuses), `decide` (the script's rules) and the protocol's writer (``messages_reply``). Facts are data:
-``models.json`` (models, gates, default rules), ``dialects.json``, ``families.json`` (words and shapes of
+``models.json`` (models, limits, default rules), ``dialects.json``, ``families.json`` (words and shapes of
 errors), ``strict_subsets.json``, ``faults.json``, ``schemas/``.
 
 A fault is asked for by a rule, by a model's entry, by the model id (``sim-claude+500,500,ok``), by the header

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator import checks
-from toolbench.simulator.dialects import Dialect, dialect_validator, dialects
+from toolbench.simulator.dialects import Flavour, dialect_validator, dialects
 from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
@@ -86,7 +86,7 @@ def read(request: Request) -> Conversation:
                 raise refusal("deepseek_strict_off_beta", "tools", name=tool.name)
     if dialect.strict and (fault := strict_fault(tools, dialect.strict)):
         raise checks.bad_schema(*fault, WORDS)
-    thinking = _gates(request, choice, tools, family)
+    thinking = _limits(request, choice, tools, family)
     _check_history(messages, dialect, family)
     if thinking and tools and dialect.reasoning_must_return:
         _check_reasoning(messages)
@@ -102,7 +102,7 @@ def _tool(function: Message) -> Tool:
     )
 
 
-def _choice(asked: JSON, dialect: Dialect) -> Choice:
+def _choice(asked: JSON, dialect: Flavour) -> Choice:
     if asked is None or "tool_choice" in dialect.ignores:
         return Choice()
     if isinstance(asked, str):
@@ -115,7 +115,7 @@ def _choice(asked: JSON, dialect: Dialect) -> Choice:
     return Choice("required", (asked["function"]["name"],), named=True)
 
 
-def _gates(request: Request, choice: Choice, tools: Sequence[Tool], family: Family) -> bool:
+def _limits(request: Request, choice: Choice, tools: Sequence[Tool], family: Family) -> bool:
     body, model = request.body, request.model
     effort = body.get("reasoning_effort")
     asked = None if effort is None else effort != "none"
@@ -127,11 +127,11 @@ def _gates(request: Request, choice: Choice, tools: Sequence[Tool], family: Fami
         used.append(("forced_choice", "tool_choice", body["tool_choice"]))
     if tools:
         used += [("chat_tools", "reasoning_effort", effort), ("tools", "tools", True)]
-    checks.check_gates(model, thinking, used, family)
+    checks.check_limits(model, thinking, used, family)
     return thinking
 
 
-def _check_history(messages: Sequence[Message], dialect: Dialect, family: Family) -> None:
+def _check_history(messages: Sequence[Message], dialect: Flavour, family: Family) -> None:
     """Refuse calls without results, results without calls, and what a dialect cannot replay."""
     words = PAIRING.get(family.shape, PAIRING["openai"])
     waiting: list[str] = []
@@ -172,13 +172,13 @@ def _pairing(words: tuple[str, str | None], param: str, **facts: str) -> Failure
     return Failure(400, message.format(**facts), code=code, param=param)
 
 
-def _check_id(call: str, dialect: Dialect) -> None:
+def _check_id(call: str, dialect: Flavour) -> None:
     if dialect.call_id_pattern and not re.search(dialect.call_id_pattern, call):
         message = f"Tool call id was {call} but must be a-z, A-Z, 0-9, with a length of 9."
         raise Failure(400, message, code="3280")
 
 
-def _check_arguments(text: JSON, dialect: Dialect) -> None:
+def _check_arguments(text: JSON, dialect: Flavour) -> None:
     if dialect.history_arguments in ("any", "text_or_object"):
         return
     try:
@@ -192,7 +192,7 @@ def _check_arguments(text: JSON, dialect: Dialect) -> None:
         raise Failure(400, "invalid tool call arguments")
 
 
-def _check_content(message: Message, index: int, dialect: Dialect) -> None:
+def _check_content(message: Message, index: int, dialect: Flavour) -> None:
     if message["role"] != "assistant" or message.get("content") is not None:
         return
     if (
@@ -221,7 +221,7 @@ def _conversation(
     tools: Sequence[Tool],
     choice: Choice,
     thinking: bool,
-    dialect: Dialect,
+    dialect: Flavour,
 ) -> Conversation:
     names = {
         call["id"]: call["function"]["name"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.dialects import Dialect, dialects
+from toolbench.simulator.dialects import Flavour, dialects
 from toolbench.simulator.exchange import Conversation, Reply, Request, reply_tokens, tokens
 from toolbench.simulator.streaming import Frames, Split, data_event
 
@@ -64,7 +64,7 @@ def frames(request: Request, conversation: Conversation, reply: Reply, split: Sp
     return Frames("text/event-stream", events, error, b": keep-alive\n\n")
 
 
-def usage(request: Request, reply: Reply, dialect: Dialect) -> Body:
+def usage(request: Request, reply: Reply, dialect: Flavour) -> Body:
     """Return the usage; reasoning is part of the completion's tokens."""
     prompt, thought = tokens(str(request.body["messages"])), tokens(reply.reasoning)
     completion = reply_tokens(reply) + thought
@@ -80,7 +80,7 @@ def usage(request: Request, reply: Reply, dialect: Dialect) -> Body:
     return spent
 
 
-def _envelope(request: Request, dialect: Dialect, kind: str, choices: list[Body]) -> Body:
+def _envelope(request: Request, dialect: Flavour, kind: str, choices: list[Body]) -> Body:
     wrapped: Body = {
         "id": f"chatcmpl-{request.id('reply')}",
         "object": kind,
@@ -93,7 +93,7 @@ def _envelope(request: Request, dialect: Dialect, kind: str, choices: list[Body]
     return wrapped
 
 
-def _finish(conversation: Conversation, reply: Reply, dialect: Dialect) -> str:
+def _finish(conversation: Conversation, reply: Reply, dialect: Flavour) -> str:
     if reply.truncated:
         return "length"
     if reply.refusal is not None and dialect.refusal == "content_filter":
@@ -103,11 +103,11 @@ def _finish(conversation: Conversation, reply: Reply, dialect: Dialect) -> str:
     return "stop"
 
 
-def _text(reply: Reply, dialect: Dialect) -> str:
+def _text(reply: Reply, dialect: Flavour) -> str:
     return reply.text or (reply.refusal if dialect.refusal == "text" else None) or ""
 
 
-def _content(reply: Reply, dialect: Dialect) -> JSON:
+def _content(reply: Reply, dialect: Flavour) -> JSON:
     text = _text(reply, dialect)
     if dialect.reasoning_field == "content_parts" and reply.reasoning is not None:
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": reply.reasoning}]}
@@ -116,7 +116,7 @@ def _content(reply: Reply, dialect: Dialect) -> JSON:
     return text or (dialect.silent_content if silent else "")
 
 
-def _calls(request: Request, reply: Reply, dialect: Dialect, indexed: bool) -> list[Body]:
+def _calls(request: Request, reply: Reply, dialect: Flavour, indexed: bool) -> list[Body]:
     prefix, length = dialect.call_id["prefix"], dialect.call_id["length"]
     return [
         {
@@ -129,7 +129,7 @@ def _calls(request: Request, reply: Reply, dialect: Dialect, indexed: bool) -> l
     ]
 
 
-def _deltas(request: Request, reply: Reply, dialect: Dialect, split: Split) -> list[Body]:
+def _deltas(request: Request, reply: Reply, dialect: Flavour, split: Split) -> list[Body]:
     deltas: list[Body] = []
     if reply.reasoning is not None and dialect.reasoning_field == "content_parts":
         for piece in split(reply.reasoning):

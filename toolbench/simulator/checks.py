@@ -1,4 +1,4 @@
-"""What every provider checks beyond the shape of a request: tools, the choice among them, and model gates."""
+"""What every provider checks beyond the shape of a request: tools, the choice among them, model limits."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def thinks(model: Model, asked: bool | None, param: str, family: Family) -> bool
     return asked
 
 
-def check_gates(model: Model, thinking: bool, used: Iterable[tuple[str, str, JSON]], family: Family) -> None:
+def check_limits(model: Model, thinking: bool, used: Iterable[tuple[str, str, JSON]], family: Family) -> None:
     """Refuse every feature that the model does not offer.
 
     Parameters
@@ -134,10 +134,10 @@ def check_gates(model: Model, thinking: bool, used: Iterable[tuple[str, str, JSO
 
 
 def settings_used(body: Mapping[str, Any], names: Iterable[str]) -> list[tuple[str, str, JSON]]:
-    """Return the settings of a request that a gate may refuse, as :func:`check_gates` wants them."""
+    """Return the settings of a request that a limit may refuse, as :func:`check_limits` wants them."""
     return [(name, name, body[name]) for name in names if name in body]
 
 
 def _refusal(feature: str, param: str, value: JSON, model: Model, family: Family) -> Failure:
-    template, code = family.gate(feature)
+    template, code = family.limit(feature)
     return Failure(400, template.format(param=param, value=value, model=model.id), code=code, param=param)

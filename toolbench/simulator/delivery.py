@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from aiohttp import web
 
 from toolbench.domain.canonical import JSON
-from toolbench.simulator.mishaps import HTML_PAGE, Plan
+from toolbench.simulator.mishaps import HTML_PAGE, Transmission
 from toolbench.simulator.streaming import dumps
 
 Pause = Callable[[float], Awaitable[None]]
@@ -30,7 +30,9 @@ def torn(http: web.Request) -> web.StreamResponse:
     return web.StreamResponse()
 
 
-async def send(http: web.Request, plan: Plan, headers: Mapping[str, str], pause: Pause) -> web.StreamResponse:
+async def send(
+    http: web.Request, plan: Transmission, headers: Mapping[str, str], pause: Pause
+) -> web.StreamResponse:
     """Send a plan's chunks, unless the client leaves before the end."""
     response = web.StreamResponse(headers={**headers, "content-type": plan.content_type})
     response.content_length = plan.length

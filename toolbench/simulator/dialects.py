@@ -15,7 +15,7 @@ from toolbench.simulator.structure import load_schema
 
 
 @dataclass(frozen=True)
-class Dialect:
+class Flavour:
     """One flavour.
 
     Attributes
@@ -97,10 +97,10 @@ class Dialect:
 
 
 @cache
-def dialects() -> Mapping[str, Dialect]:
+def dialects() -> Mapping[str, Flavour]:
     """Return every dialect by name."""
     table = json.loads((HERE / "dialects.json").read_text("utf-8"))
-    return {name: Dialect(**entry) for name, entry in table.items()}
+    return {name: Flavour(**entry) for name, entry in table.items()}
 
 
 @cache
@@ -128,7 +128,7 @@ def dialect_validator(name: str) -> Any:
     return Draft202012Validator(schema)
 
 
-def _choice(top: dict[str, Any], dialect: Dialect) -> None:
+def _choice(top: dict[str, Any], dialect: Flavour) -> None:
     if not dialect.choices:
         top["tool_choice"] = {}
         return

@@ -32,7 +32,7 @@ class Family:
         Sent with every reply; ``{n}`` stands for the request's number.
     structure
         Kind of misfit -> message and code.
-    gates
+    limits
         Refused feature -> message and code; ``other`` is for all that are not listed.
     statuses
         Status -> type, code, message.
@@ -48,7 +48,7 @@ class Family:
     keys: str
     headers: dict[str, str]
     structure: dict[str, list[str | None]]
-    gates: dict[str, list[str | None]]
+    limits: dict[str, list[str | None]]
     statuses: dict[str, list[str | None]]
     quota: dict[str, Any] = field(default_factory=dict)
     structure_status: int = 400
@@ -59,9 +59,9 @@ class Family:
         kind, code, message = self.statuses.get(str(status)) or self.statuses[nearest]
         return kind, code, message or ""
 
-    def gate(self, feature: str) -> tuple[str, str | None]:
+    def limit(self, feature: str) -> tuple[str, str | None]:
         """Return the template and code that refuse a feature."""
-        message, code = self.gates.get(feature) or self.gates["other"]
+        message, code = self.limits.get(feature) or self.limits["other"]
         return message or "", code
 
 
@@ -100,7 +100,7 @@ def families() -> Mapping[str, Family]:
         merged = {**inherited, **entry}
         merged.pop("like", None)
         merged["statuses"] = {**inherited.get("statuses", {}), **entry["statuses"]}
-        merged["gates"] = {**inherited.get("gates", {}), **entry["gates"]}
+        merged["limits"] = {**inherited.get("limits", {}), **entry["limits"]}
         resolved[name] = Family(name=name, **merged)
     return resolved
 

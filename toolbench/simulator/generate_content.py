@@ -104,7 +104,7 @@ def read(request: Request) -> Conversation:
     asked = False if settings.get("thinkingBudget") == 0 else None
     thinking = checks.thinks(request.model, asked, "thinkingConfig", family)
     used = [("forced_choice", "toolConfig", config)] if choice.mode == "required" else []
-    checks.check_gates(request.model, thinking, used, family)
+    checks.check_limits(request.model, thinking, used, family)
     _check_turns(contents)
     if request.model.needs_thought_signature:
         _check_signatures(contents, request.model)

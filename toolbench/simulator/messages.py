@@ -86,7 +86,7 @@ def read(request: Request) -> Conversation:
         used.append(("forced_choice", "tool_choice", asked))
     if messages[-1]["role"] == "assistant":
         used.append(("prefill", "messages", True))
-    checks.check_gates(model, thinking, used, family)
+    checks.check_limits(model, thinking, used, family)
     _check_content(messages)
     _check_pairs(messages)
     _check_thinking(request, messages)

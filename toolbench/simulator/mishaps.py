@@ -40,7 +40,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Transmission:
     """What goes over the wire, in order.
 
     Attributes
@@ -104,9 +104,9 @@ def failure_of(fault: Fault, family: Family) -> Failure | None:
     return failure
 
 
-def whole_plan(body: bytes, fault: Fault) -> Plan:
+def whole_plan(body: bytes, fault: Fault) -> Transmission:
     """Return how a reply in one body is sent."""
-    plan = Plan((body,), "application/json", length=len(body))
+    plan = Transmission((body,), "application/json", length=len(body))
     half = body[: len(body) // 2]
     if fault.kind == "truncated_body":
         return replace(plan, chunks=(half,), aborts=True)
@@ -119,7 +119,7 @@ def whole_plan(body: bytes, fault: Fault) -> Plan:
     return plan
 
 
-def stream_plan(stream: Frames, fault: Fault, failure: JSON, wire_bytes: int | None) -> Plan:
+def stream_plan(stream: Frames, fault: Fault, failure: JSON, wire_bytes: int | None) -> Transmission:
     """Return how a streamed reply is sent.
 
     Parameters
@@ -142,7 +142,7 @@ def stream_plan(stream: Frames, fault: Fault, failure: JSON, wire_bytes: int | N
         frames = [part for frame in frames for part in (stream.comment, frame)]
     pause_s = fault.seconds / max(1, len(frames)) if fault.kind == "slow_drip" else 0.0
     chunks = tuple(frames) if wire_bytes is None else _cut(b"".join(frames), wire_bytes)
-    return Plan(chunks, stream.content_type, pause_s, None, aborts)
+    return Transmission(chunks, stream.content_type, pause_s, None, aborts)
 
 
 def _cut(data: bytes, size: int) -> tuple[bytes, ...]:

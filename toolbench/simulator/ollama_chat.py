@@ -44,7 +44,7 @@ def read(request: Request) -> Conversation:
     )
     switch = body.get("think")
     thinking = checks.thinks(request.model, None if switch is None else switch is not False, "think", family)
-    checks.check_gates(request.model, thinking, [("tools", "tools", True)] if tools else [], family)
+    checks.check_limits(request.model, thinking, [("tools", "tools", True)] if tools else [], family)
     messages = body.get("messages") or []
     results = _results(messages)
     users = [index for index, message in enumerate(messages) if message["role"] == "user"]

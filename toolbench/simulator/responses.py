@@ -89,7 +89,7 @@ def read(request: Request) -> Conversation:
     used = checks.settings_used(body, ("temperature", "top_p", "top_logprobs"))
     if choice.mode == "required":
         used.append(("forced_choice", "tool_choice", body["tool_choice"]))
-    checks.check_gates(model, thinking, used, family)
+    checks.check_limits(model, thinking, used, family)
     items = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
     _check_ids(items)
     _check_pairs(items)

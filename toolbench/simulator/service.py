@@ -16,7 +16,7 @@ from toolbench.simulator.exchange import Conversation, Reply, Request
 from toolbench.simulator.failures import Failure, Family, body_of, families
 from toolbench.simulator.journal import KEPT_BYTES, Entry, Journal, without_keys
 from toolbench.simulator.listing import LISTINGS
-from toolbench.simulator.mishaps import Fault, FaultWalk, Plan, failure_of, stream_plan, whole_plan
+from toolbench.simulator.mishaps import Fault, FaultWalk, Transmission, failure_of, stream_plan, whole_plan
 from toolbench.simulator.script import Script
 from toolbench.simulator.streaming import dumps, splitter
 from toolbench.simulator.wires import WIRES, Wire
@@ -210,7 +210,9 @@ class Service:
             return delivery.torn(arrival.http)
         return None
 
-    def _plan(self, arrival: Arrival, request: Request, conversation: Conversation, reply: Reply) -> Plan:
+    def _plan(
+        self, arrival: Arrival, request: Request, conversation: Conversation, reply: Reply
+    ) -> Transmission:
         wire, fault, settings = arrival.wire, arrival.fault, self.settings
         if not request.stream:
             return whole_plan(dumps(wire.body(request, conversation, reply)), fault)

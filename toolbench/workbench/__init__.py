@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from toolbench.workbench.bench import Bench, open_bench, view
-from toolbench.workbench.edits import Base, Draft, Place
+from toolbench.workbench.edits import Base, Place, Wording
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
-__all__ = ["Base", "Bench", "Draft", "Place", "open_bench", "panel", "view"]
+__all__ = ["Base", "Bench", "Place", "Wording", "open_bench", "panel", "view"]
 
 
 def panel(bench: Bench) -> VBox:

@@ -15,8 +15,8 @@ from toolbench.showing import html, sections
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 from toolbench.workbench import case_grid, choosing, comparing, saving
-from toolbench.workbench.choosing import Choice, Plan
-from toolbench.workbench.edits import Base, Draft
+from toolbench.workbench.choosing import Picks, Plan
+from toolbench.workbench.edits import Base, Wording
 from toolbench.workbench.running import Session, status
 
 
@@ -35,10 +35,10 @@ class Bench:
     """
 
     config: Config
-    choice: Choice
+    choice: Picks
     session: Session
     _suites: dict[str, Suite] = field(default_factory=dict)
-    _drafts: dict[tuple[str, str, Base], Draft] = field(default_factory=dict)
+    _drafts: dict[tuple[str, str, Base], Wording] = field(default_factory=dict)
     _base: Base = field(default_factory=Base)
 
     @property
@@ -50,11 +50,11 @@ class Bench:
         return self._suites[name]
 
     @property
-    def draft(self) -> Draft:
+    def draft(self) -> Wording:
         """The texts being edited; each suite, language and starting version keeps its own."""
         key = self.choice.suite, self.choice.lang, self._base
         if key not in self._drafts:
-            self._drafts[key] = Draft(self.suite, self.choice.lang, self._base)
+            self._drafts[key] = Wording(self.suite, self.choice.lang, self._base)
         return self._drafts[key]
 
     def choose(self, **changes: object) -> None:
@@ -173,7 +173,7 @@ def open_bench(
         raise InputError(f"{config}: there is no suite in {loaded.root / 'contracts'}")
     known = choosing.players(loaded)
     chosen = tuple(players) or tuple(name for name, player in known.items() if player in loaded.runs)
-    first = Choice(suite or names[0], lang, chosen, tuple(conditions), tuple(cases))
+    first = Picks(suite or names[0], lang, chosen, tuple(conditions), tuple(cases))
     bench = Bench(loaded, first, Session(Path(output)))
     bench.choose()
     if lang and bench.choice.lang != lang:

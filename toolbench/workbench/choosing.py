@@ -11,13 +11,13 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Mode
 from toolbench.domain.suite import Suite, known_suites
 from toolbench.errors import InputError
 from toolbench.showing.view import player_names
-from toolbench.workbench.edits import Draft
+from toolbench.workbench.edits import Wording
 
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
-class Choice:
+class Picks:
     """What has been chosen; names as they are shown.
 
     ``beside`` plays the committed wording next to an edited one, as one run with two arms.
@@ -89,7 +89,7 @@ def matching(
     ]
 
 
-def plan(config: Config, draft: Draft, choice: Choice) -> Plan:
+def plan(config: Config, draft: Wording, choice: Picks) -> Plan:
     """Turn a choice into a run: one condition a row, each also in the edited wording when there is one.
 
     Raises

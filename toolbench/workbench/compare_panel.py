@@ -14,7 +14,7 @@ from toolbench.showing.html import EMPTY, Page, heading, join, paragraph
 from toolbench.showing.view import RunView
 from toolbench.workbench import comparing
 from toolbench.workbench.bench import Bench
-from toolbench.workbench.comparing import Arm
+from toolbench.workbench.comparing import Contender
 from toolbench.workbench.parts import PageBox, Quiet, button, labelled, on_value, row, section
 from toolbench.workbench.tracing import traces
 
@@ -106,7 +106,7 @@ class ComparePanel:
         return self._views[folder]
 
     def _list_arms(self, side: int) -> None:
-        found: list[Arm] = []
+        found: list[Contender] = []
         try:
             found = comparing.arms(self._view(side))
         except ToolbenchError as fault:

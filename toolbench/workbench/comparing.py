@@ -23,7 +23,7 @@ METRICS = ("pass_rate", "decision_accuracy", "tool_selection_accuracy", "exact_a
 
 
 @dataclass(frozen=True)
-class Arm:
+class Contender:
     """One side of a comparison inside a run: a player under a condition, on one suite in one language."""
 
     suite: str
@@ -50,15 +50,15 @@ def previous_runs(runs: Path, without: Path | None = None) -> list[Path]:
     return sorted(found, key=lambda folder: (folder / LOG_NAME).stat().st_mtime, reverse=True)
 
 
-def arms(view: RunView) -> list[Arm]:
+def arms(view: RunView) -> list[Contender]:
     """Return every side that a run offers, in the order it was played."""
     names = ["suite", "lang", "provider", "model", "protocol", "condition", "player"]
     unique = view.attempts[names].drop_duplicates().itertuples(index=False, name=None)
-    return [Arm(*(str(value) for value in row)) for row in unique]
+    return [Contender(*(str(value) for value in row)) for row in unique]
 
 
 def paired(
-    left: tuple[RunView, Arm], right: tuple[RunView, Arm], accept: Sequence[str] = ("cases",)
+    left: tuple[RunView, Contender], right: tuple[RunView, Contender], accept: Sequence[str] = ("cases",)
 ) -> Comparison:
     """Compare two sides case by case.
 
@@ -97,7 +97,7 @@ def effects(view: RunView, pairs: Sequence[tuple[str, str]]) -> Page:
     return html.join(pages) if pages else html.paragraph("No wording was compared in this run.", "note")
 
 
-def _effect(view: RunView, ours: Arm, theirs: Arm) -> Page:
+def _effect(view: RunView, ours: Contender, theirs: Contender) -> Page:
     title = f"{ours.player}: {ours.condition} → {theirs.condition}"
     try:
         comparison = paired((view, ours), (view, theirs))

@@ -128,7 +128,7 @@ class EditPanel:
         self.message.show(paragraph(_state(draft), "note"))
 
 
-def _state(draft: edits.Draft) -> str:
+def _state(draft: edits.Wording) -> str:
     if not draft.changed:
         return ""
     number = f"{len(draft.changed)} text(s) changed"

@@ -1,6 +1,6 @@
 """What the workbench lets one edit: tool descriptions, parameter descriptions and the system prompt.
 
-A :class:`Draft` holds the texts of one suite in one language beside the committed ones. It can be played as
+A :class:`Wording` holds the texts of one suite in one language beside the committed ones. It can be played as
 it is, and saved as a new version: files that are there are never touched.
 """
 
@@ -48,7 +48,7 @@ class Base:
 
 
 @dataclass
-class Draft:
+class Wording:
     """Edited texts of one suite in one language.
 
     ``committed`` and ``texts`` map every :class:`Place` to its text; ``saved`` names the version the texts
@@ -163,7 +163,7 @@ def _committed(suite: Suite, lang: str, base: Base) -> Iterator[tuple[Place, str
     yield PROMPT, suite.prompt(lang, base.prompt)
 
 
-def changes(draft: Draft) -> Page:
+def changes(draft: Wording) -> Page:
     """Return every edited text, compared word by word with the committed one."""
     if not draft.changed:
         return html.paragraph("Nothing is changed: the texts are those of the committed version.", "note")

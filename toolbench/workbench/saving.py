@@ -11,12 +11,12 @@ from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
 from toolbench.domain.files import create_all
 from toolbench.errors import SuiteError
-from toolbench.workbench.edits import UNSAVED, Draft
+from toolbench.workbench.edits import UNSAVED, Wording
 
 VARIANT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 
 
-def entry(draft: Draft, name: str | None = None) -> dict[str, JSON]:
+def entry(draft: Wording, name: str | None = None) -> dict[str, JSON]:
     """Return the draft as an entry of a configuration's ``conditions``, without what is usual."""
     name = name or draft.variant
     condition = draft.condition(Condition(name), name)
@@ -28,7 +28,7 @@ def entry(draft: Draft, name: str | None = None) -> dict[str, JSON]:
     return {key: value for key, value in named.items() if value is not None}
 
 
-def free_name(draft: Draft, root: Path) -> str:
+def free_name(draft: Wording, root: Path) -> str:
     """Return the first of ``v2``, ``v3`` … that no file of the suite uses."""
     number = 2
     while any(_files(draft, root, f"v{number}")):
@@ -36,7 +36,7 @@ def free_name(draft: Draft, root: Path) -> str:
     return f"v{number}"
 
 
-def save(draft: Draft, root: Path, name: str) -> list[Path]:
+def save(draft: Wording, root: Path, name: str) -> list[Path]:
     """Write the draft as a new version beside the committed ones.
 
     ``descriptions.<name>.json`` and ``prompt.<lang>.<name>.md`` hold what was edited,
@@ -75,7 +75,7 @@ def save(draft: Draft, root: Path, name: str) -> list[Path]:
     return sorted(contents)
 
 
-def _files(draft: Draft, root: Path, name: str) -> Iterator[Path]:
+def _files(draft: Wording, root: Path, name: str) -> Iterator[Path]:
     """Yield the files there are of a version, in whatever language."""
     folder = root / "contracts" / draft.suite.name
     for pattern in (f"descriptions.{name}.json", f"condition.{name}.json", f"prompt.*.{name}.md"):
