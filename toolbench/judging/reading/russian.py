@@ -23,11 +23,11 @@ def clauses(text: str) -> Sequence[Clause]:
     found: list[Clause] = []
     header: Clause | None = None
     for number, sentence in enumerate(sentences(text)):
-        own = _sentence(sentence, number, header if sentence.item else None)
+        own = _sentence(sentence, number, header)
         found += own
         if sentence.opens_list:
             header = own[-1]
-        elif not sentence.item:
+        elif sentence.prose:
             header = None
     return found
 

@@ -53,12 +53,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Clauses in order; ``block`` counts lines, ``item`` says whether the line is one of a list or table."""
+    """Clauses in order; ``block`` counts lines, ``prose`` says that it is more than an item of a list."""
 
     parts: Sequence[Part]
     question: bool
     opens_list: bool
-    item: bool
+    prose: bool
     block: int
 
 
@@ -70,12 +70,12 @@ def sentences(text: str) -> Iterator[Sentence]:
     for block, line in enumerate(text.split("\n")):
         bullet = _BULLET.match(line)
         head = bullet.end() if bullet else 0
-        item = bool(line[:head].strip())
         for piece in sentenize(line[head:]):
             words = list(tokens(piece.text, position + head + piece.start))
             if any(w.kind != "mark" for w in words):
                 ended = [w.text for w in words[-3:]]
-                yield Sentence(parts(words), "?" in ended, ended[-1] == ":", item, block)
+                told = any(w.pos in ("VERB", "PRTS") for w in words)
+                yield Sentence(parts(words), "?" in ended, ended[-1] == ":", told, block)
         position += len(line) + 1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -45,9 +45,16 @@ def find_values(words: Sequence[Token]) -> list[Value]:
         if found is None:
             at += 1
         else:
-            values.append(found[0])
+            values += _both_ends(found[0])
             at = found[1]
     return values
+
+
+def _both_ends(value: Value) -> list[Value]:
+    """Return a stretch of the day as its two times, everything else as it is."""
+    if value.kind != "time" or value.low == value.high:
+        return [value]
+    return [replace(value, high=value.low), replace(value, low=value.high)]
 
 
 def _value(kind: str, words: Sequence[Token], start: int, end: int, **rest: Any) -> Found:
@@ -203,9 +210,7 @@ def _hyphenated(word: Token) -> tuple[float, float] | None:
 
 def _unit(words: Sequence[Token], at: int) -> tuple[str, int, bool] | None:
     """Return ``(unit, token after it, whether money)`` of the unit that stands here."""
-    working = False
     while at < len(words) and words[at].lemma in _moments("unit_adjectives"):
-        working = working or words[at].lemma in _moments("working")
         at += 1
     if at >= len(words):
         return None
@@ -217,7 +222,7 @@ def _unit(words: Sequence[Token], at: int) -> tuple[str, int, bool] | None:
             # The point of «руб.» inside a sentence belongs to the unit.
             if _mark(words, end, ".") and end + 1 < len(words) and not words[end + 1].text[:1].isupper():
                 end += 1
-            return ("working_day" if working and name == "day" else name), end, group == "currencies"
+            return name, end, group == "currencies"
     return None
 
 
@@ -494,6 +499,16 @@ def _days() -> frozenset[str]:
 # Weekdays, names
 
 
+def _named_day(words: Sequence[Token], at: int) -> Found | None:
+    """«в субботу», «завтра»."""
+    weekday = _forms("weekdays").get(words[at].lemma)
+    # Two letters are a day only with their point or in capitals.
+    if weekday and (len(words[at].text) > 2 or _mark(words, at + 1, ".")):
+        return _value("weekday", words, at, at + 1, text=str(weekday))
+    shift = _forms("relative_days").get(words[at].lemma)
+    return None if shift is None else _value("date", words, at, at + 1, text=f"{shift:+d}")
+
+
 def _name(words: Sequence[Token], at: int) -> Found | None:
     """A place or a person: a capital and the dictionary's word for it."""
     word = words[at]
@@ -508,5 +523,5 @@ def _name(words: Sequence[Token], at: int) -> Found | None:
 
 
 _MATCHERS: tuple[Callable[[Sequence[Token], int], Found | None], ...] = (
-    _date, _time, _half, _pair, _quantity, _name,
+    _date, _time, _half, _pair, _quantity, _named_day, _name,
 )  # fmt: skip
