@@ -7,11 +7,11 @@ what a dictionary does not know, such as which verbs ask and which nouns stand f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from toolbench.judging.reading.russian_clauses import Kind, Part, Sentence, is_predicate, sentences
-from toolbench.judging.reading.russian_values import find_values
+from toolbench.judging.reading.russian_values import currencies, find_values
 from toolbench.judging.reading.russian_words import Token, data, grammar, lemma, tokens
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Tense, Value, Word
 
@@ -26,7 +26,7 @@ def clauses(text: str) -> Sequence[Clause]:
         own = _sentence(sentence, number, header)
         found += own
         if sentence.opens_list:
-            header = own[-1]
+            header = own[-1] if len(own) == 1 or own[-1].mood is not Mood.ASSERTED else None
         elif sentence.prose:
             header = None
     return found
@@ -62,11 +62,12 @@ class _Sense:
 
 
 def _read(part: Part) -> _Sense:
+    part.words = _in_sense(part.words)
     heads = [w for w in part.words if is_predicate(w) or w.pos in ("INFN", "GRND")]
     sense = _Sense(part, heads)
     if part.kind is Kind.INTERJECTION:
         return sense
-    content = [w for w in heads if w.act not in grammar("auxiliary") and not _is_courtesy(w)]
+    content = [w for w in heads if not _is_auxiliary(w) and not _is_courtesy(w)]
     finite = [w for w in content if w.pos not in ("INFN", "GRND")]
     infinitives = [w for w in content if w.pos == "INFN"]
     sense.tense = _tense(heads)
@@ -90,9 +91,25 @@ def _read(part: Part) -> _Sense:
     if sense.mood is Mood.REQUESTED and sense.denied and _lacks(sense):
         # «Не хватает веса» asks for it.
         sense.denied = False
-    if done and sense.mood is Mood.ASSERTED and sense.tense is Tense.NONE:
-        sense.tense = Tense.PAST
+    if sense.mood is Mood.ASSERTED and part.kind is Kind.WHETHER:
+        sense.mood = Mood.CONDITIONAL
     return sense
+
+
+def _in_sense(words: list[Token]) -> list[Token]:
+    """Tell meanings of a verb apart by what stands beside it: who returns an error pays nothing."""
+    senses: dict[str, dict[str, list[str]]] = data()["senses"]
+    for at, word in enumerate(words):
+        for meaning, beside in senses.get(word.act, {}).items():
+            if any(w.lemma in beside for w in words):
+                words[at] = replace(word, form=replace(word.form, lemma=meaning, act=meaning))
+    return words
+
+
+def _is_auxiliary(word: Token) -> bool:
+    return (
+        word.act in grammar("auxiliary") or word.lemma in grammar("able") or word.lemma in grammar("unable")
+    )
 
 
 def _is_courtesy(word: Token) -> bool:
@@ -131,7 +148,9 @@ def _actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, bool]
             return Actor.ASSISTANT, False
         if verb.has("2per") or verb.has("impr"):
             return Actor.USER, False
-    subject = next((w for w in words if _is_subject(w, verbs)), None)
+    if any(h.pos == "PRTS" for h in heads):
+        return Actor.UNSAID, False
+    subject = next((w for w in words if _is_subject(w, verbs)), None) or _placed_subject(words, verbs)
     if subject is not None:
         if subject.lemma in grammar("service"):
             return Actor.ASSISTANT, False
@@ -141,8 +160,7 @@ def _actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, bool]
         return Actor.OTHER, False
     past = [v for v in verbs if v.has("past") and not v.has("neut")]
     if past or any(v.has("plur") and not v.has("past") for v in verbs):
-        passive = any(h.pos == "PRTS" for h in heads)
-        active = not passive and any(v.lemma != "быть" and not v.lemma.endswith("ся") for v in verbs)
+        active = any(v.lemma != "быть" and not v.lemma.endswith("ся") for v in verbs)
         return (Actor.ASSISTANT if active else Actor.UNSAID), True
     return Actor.UNSAID, bool(verbs)
 
@@ -161,7 +179,26 @@ def _is_subject(word: Token, verbs: Sequence[Token]) -> bool:
     if "accs" not in word.form.may or word.has("anim") or word.lemma in grammar("service"):
         return word.has("nomn")
     transitive = any(v.has("tran") and not v.lemma.endswith("ся") for v in verbs)
-    return word.has("nomn") and not transitive
+    return not transitive
+
+
+def _placed_subject(words: Sequence[Token], verbs: Sequence[Token]) -> Token | None:
+    """Return the noun before a verb that has its object behind it: «Заказ покинул склад»."""
+    verb = next((v for v in verbs if v.has("tran")), None)
+    if verb is None:
+        return None
+    at = words.index(verb)
+    before = next((w for w in words[:at] if w.pos == "NOUN" and "nomn" in w.form.may), None)
+    behind = next((w for w in words[at + 1 : at + 4] if w.pos == "NOUN" and "accs" in w.form.may), None)
+    governed = before is not None and words.index(before) > 0 and words[words.index(before) - 1].pos == "PREP"
+    agrees = before is not None and _agrees(before, verb)
+    return before if behind is not None and agrees and not governed else None
+
+
+def _agrees(noun: Token, verb: Token) -> bool:
+    if verb.has("past") and verb.has("sing"):
+        return any(noun.has("sing", gender) and verb.has(gender) for gender in ("masc", "femn", "neut"))
+    return noun.has("plur") == verb.has("plur") and not verb.has("1per") and not verb.has("2per")
 
 
 def _nouns(words: Sequence[Token], finite: Sequence[Token]) -> list[str]:
@@ -292,12 +329,23 @@ def _is_requested(sense: _Sense, infinitives: Sequence[Token]) -> bool:
     words = sense.part.words
     if any(_is_imperative(h, sense) for h in sense.heads):
         return True
+    if any(w.lemma in ("пусть", "пускай") for w in words):
+        return True
     informs = any(w.act in grammar("informing") for w in infinitives)
     mine = any(w.lemma in ("я", "мы") and w.has("datv") for w in words)
-    if sense.is_("needed") and not infinitives and not sense.denied and sense.actor is not Actor.OTHER:
+    priced = any(w.lemma in currencies() for w in words)
+    if (
+        sense.is_("needed")
+        and not priced
+        and not infinitives
+        and not sense.denied
+        and sense.actor is not Actor.OTHER
+    ):
         return True
     if sense.is_("must") and infinitives and not sense.denied:
-        return informs or not mine
+        # «Номер должен выглядеть так» is a rule for the number, not for the user.
+        bound = any(w.lemma == "должный" for w in words) and sense.actor is not Actor.USER
+        return informs or not (mine or bound)
     if sense.is_("wishes") and informs and sense.actor is not Actor.USER:
         return True
     if any(h.lemma in grammar("bidding") and h.has("1per") for h in sense.heads):
@@ -313,11 +361,20 @@ def _lacks(sense: _Sense) -> bool:
 
 def _is_imperative(word: Token, sense: _Sense) -> bool:
     """Whether a verb tells the user to do something; «уточните» is spelled like a future of «вы»."""
-    if word.pos != "VERB" or _is_courtesy(word) or "impr" not in word.form.may or "excl" not in word.form.may:
+    if word.pos != "VERB" or not word.form.may >= _IMPERATIVE or word.lemma in grammar("willing"):
+        return False
+    if _is_courtesy(word) or _is_apology(sense):
         return False
     if word.has("impr"):
         return True
     return word.has("2per") and not any(w.lemma == "вы" and w.has("nomn") for w in sense.part.words)
+
+
+_IMPERATIVE = frozenset({"impr", "excl"})
+
+
+def _is_apology(sense: _Sense) -> bool:
+    return any(w.lemma in grammar("apologies") for w in sense.part.words)
 
 
 def _is_offered(sense: _Sense, infinitives: Sequence[Token]) -> bool:
@@ -331,17 +388,31 @@ def _is_offered(sense: _Sense, infinitives: Sequence[Token]) -> bool:
 
 
 def _is_able(sense: _Sense, infinitives: Sequence[Token]) -> bool:
-    able = [h for h in sense.heads if h.lemma in grammar("able") and not (h.has("past") and h.has("perf"))]
+    open_ = () if sense.predicates else grammar("open")
+    able = [
+        h
+        for h in sense.heads
+        if h.lemma in grammar("able") and h.lemma not in open_ and not (h.has("past") and h.has("perf"))
+    ]
     nothing = any(w.lemma in ("нет", "нету") for w in sense.part.words) and infinitives
     in_power = any(w.lemma in ("состояние", "сила") and w.has("loct") for w in sense.part.words)
-    return bool(able or nothing or in_power)
+    return bool(able or nothing or (in_power and infinitives) or _is_habit(sense))
+
+
+def _is_habit(sense: _Sense) -> bool:
+    """Whether it tells what the speaker does in general: «Отменяю заказы», not «Отменяю заказ ORD-123456»."""
+    words = sense.part.words
+    if sense.actor is not Actor.ASSISTANT or not sense.ongoing or sense.predicates == ["начать"]:
+        return False
+    single = any(w.kind in ("identifier", "number") or w.lemma in ("сейчас", "уже", "ваш") for w in words)
+    return not single and any(w.pos == "NOUN" and "plur" in w.form.may and not w.has("nomn") for w in words)
 
 
 # A clause in its sentence
 
 
 def _sentence(sentence: Sentence, number: int, header: Clause | None) -> list[Clause]:
-    senses = []
+    senses: list[_Sense] = []
     previous: _Sense | None = None
     for part, following in zip(sentence.parts, [*sentence.parts[1:], None], strict=True):
         contrasted = following is not None and following.link == "а" and not following.predicative
@@ -355,6 +426,11 @@ def _sentence(sentence: Sentence, number: int, header: Clause | None) -> list[Cl
     if sentence.question:
         _ask(senses)
     _offer(senses)
+    if any(s.mood is Mood.ABLE and s.ongoing for s in senses):
+        # One habit in a row makes the others habits: «Смотрю состояние заказов и оформляю возврат».
+        for sense in senses:
+            if sense.mood is Mood.ASSERTED and sense.ongoing and sense.actor is Actor.ASSISTANT:
+                sense.mood = Mood.ABLE
     if header is not None:
         _list_item(senses, header)
     return [_clause(s, sentence, number) for s in senses]
@@ -373,14 +449,9 @@ def _continue(sense: _Sense, before: _Sense) -> None:
         sense.mood, sense.completed = Mood.OFFERED, False
     elif part.kind in (Kind.THAT, Kind.PURPOSE, Kind.WHETHER, Kind.QUOTE) and before.mood is Mood.QUOTED:
         sense.mood = Mood.QUOTED
-    elif part.kind is Kind.WHETHER and sense.mood is Mood.ASSERTED:
-        asked = before.mood in (Mood.REQUESTED, Mood.ASKED) or any(
-            w.lemma in ("уточнить", "подсказать", "интересовать") for w in before.part.words
-        )
-        sense.mood = Mood.ASKED if asked else Mood.CONDITIONAL
-    elif part.kind is Kind.THAT and before.mood is Mood.REQUESTED:
+    elif part.kind in (Kind.WHETHER, Kind.THAT) and before.mood in (Mood.REQUESTED, Mood.ASKED):
         sense.mood = Mood.ASKED
-    elif part.kind is Kind.THAT and before.denied and sense.mood is Mood.ASSERTED:
+    elif part.kind is Kind.THAT and before.denied and sense.mood is Mood.ASSERTED and _knows(before):
         # «не вижу, что заказ отменён»
         sense.denied, sense.completed = not sense.denied, False
     if part.link == ":" and not sense.heads and before.mood is not Mood.ASSERTED:
@@ -388,6 +459,12 @@ def _continue(sense: _Sense, before: _Sense) -> None:
         sense.mood, sense.denied = before.mood, before.denied
     if part.link in ("и", "или", ",") and not sense.denied and part.kind is before.part.kind is Kind.IF:
         sense.mood = before.mood
+
+
+def _knows(sense: _Sense) -> bool:
+    """Whether what follows is what is known, seen or said; not its reason («ввиду того, что …»)."""
+    pointed = sense.part.words[-1].lemma in ("то", "тот")
+    return not pointed and any(h.act in grammar("knowing") for h in sense.heads)
 
 
 def _ask(senses: list[_Sense]) -> None:
@@ -398,10 +475,10 @@ def _ask(senses: list[_Sense]) -> None:
         wanted = _wh(sense)
         if not (last or wanted or _leads_on(sense, senses[at + 1])):
             return
-        if sense.mood in (Mood.CONDITIONAL, Mood.QUOTED) and sense.part.kind is not Kind.MAIN:
+        if sense.part.kind in (Kind.IF, Kind.PURPOSE, Kind.WHEN, Kind.QUOTE):
             continue
-        requested = sense.mood is Mood.REQUESTED and sense.part.kind is not Kind.THAT
-        if requested or (sense.mood is Mood.OFFERED and not wanted):
+        bidden = any(_is_imperative(h, sense) for h in sense.heads)
+        if bidden or (sense.mood is Mood.OFFERED and not wanted):
             continue
         sense.mood = Mood.OFFERED if not wanted and _proposes(senses, at) else Mood.ASKED
 

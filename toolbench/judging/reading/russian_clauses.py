@@ -96,10 +96,19 @@ def parts(words: Sequence[Token]) -> list[Part]:
         else:
             current.add(part)
     found = [part for part in found if any(w.kind != "mark" for w in part.words)]
-    if len(found) == 1 and found[0].kind is Kind.WHEN:
-        # «Пока заказ не отменён.» says "so far".
-        found[0].kind = Kind.MAIN
+    for part, following in zip(found, [*found[1:], None], strict=True):
+        if part.kind is Kind.WHEN and _says_so_far(part, following):
+            part.kind = Kind.MAIN
     return found
+
+
+def _says_so_far(part: Part, following: Part | None) -> bool:
+    """Whether «пока» means "so far" and opens no time clause: «Пока заказ не отменён: …»."""
+    if part.link or "пока" not in [w.lemma for w in part.words[:2]]:
+        return False
+    ends = following is None or following.link != ","
+    mine = any(w.has("1per") and w.has("pres") for w in part.words)
+    return ends or mine
 
 
 def _begins(part: Part, current: Part) -> bool:
@@ -148,7 +157,7 @@ def _segments(words: Sequence[Token]) -> Iterator[Part]:
         if _is_break(words, at):
             yield from _finished(current)
             current = Part([word], link=word.text)
-        elif _is_joint(words, at):
+        elif _is_joint(words, at) and not _is_particle(word, current):
             link = current.link if all(w.kind == "mark" for w in current.words) else ""
             yield from _finished(current) if not link else ()
             current = Part([*(current.words if link else ()), word], link=word.lemma)
@@ -189,6 +198,11 @@ def _is_break(words: Sequence[Token], at: int) -> bool:
     return apart and not before.kind == after.kind == "number"
 
 
+def _is_particle(word: Token, current: Part) -> bool:
+    """Whether «и» joins words or only stresses one («как вы и просили»): no predicate stands before it."""
+    return word.lemma == "и" and bool(current.words) and not any(is_predicate(w) for w in current.words)
+
+
 def _is_joint(words: Sequence[Token], at: int) -> bool:
     word = words[at]
     if word.kind != "word":
@@ -221,11 +235,15 @@ def _kind(part: Part) -> Kind:
         return Kind.WHETHER
     if part.link == "," and lead[0] in ("что", "как", "будто"):
         return Kind.THAT
-    if part.link == "," and any(w in grammar("asking") for w in first[:2]):
+    asked = lead[1:2] if part.words and lead[0] in _CASES else lead[:1]
+    if part.link == "," and any(w in grammar("asking") for w in asked):
         return Kind.WHETHER
     if any(w.pos == "GRND" for w in part.words) and not any(is_predicate(w) for w in part.words):
         return Kind.GERUND
     return Kind.MAIN
+
+
+_CASES = frozenset(("в", "на", "к", "с", "о", "об", "по", "за", "из", "от", "до", "для", "у", "кому", "при"))
 
 
 def _has_finite(part: Part) -> bool:

@@ -16,6 +16,7 @@ from toolbench.judging.reading.statements import Value
 
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 _HOUR_MARKS = ("в", "к", "с", "до", "после", "около", "по")
+_LASTING = ("за", "через", "течение", "на", "занять", "занимать", "длиться")
 HOURS = 24
 NOON = 12
 
@@ -80,6 +81,11 @@ def _forms(group: str) -> Mapping[str, Any]:
 def _names(group: str) -> Mapping[str, str]:
     """Return lemma or sign → canonical name of a unit or a currency."""
     return {_key(form): name for name, forms in data()["values"][group].items() for form in forms}
+
+
+def currencies() -> frozenset[str]:
+    """Return the lemmas and signs of currencies."""
+    return frozenset(_names("currencies"))
 
 
 def _key(form: str) -> str:
@@ -228,6 +234,21 @@ def _unit(words: Sequence[Token], at: int) -> tuple[str, int, bool] | None:
 
 def _mark(words: Sequence[Token], at: int, mark: str) -> bool:
     return at < len(words) and words[at].text == mark
+
+
+def _minus(words: Sequence[Token], at: int) -> Found | None:
+    """«-65», «минус шестьдесят пять»: a sign before a number, not a dash after one."""
+    if at + 1 >= len(words):
+        return None
+    tight = words[at].text in "-\u2212" and words[at].end == words[at + 1].start
+    apart = at == 0 or words[at - 1].end < words[at].start
+    found = _quantity(words, at + 1) if (tight and apart) or words[at].lemma == "минус" else None
+    if found is None or found[0].low is None or found[0].high is None:
+        return None
+    low, high = -found[0].high, -found[0].low
+    return replace(
+        found[0], low=low, high=high, start=words[at].start, spelled="-" + found[0].spelled
+    ), found[1]
 
 
 def _quantity(words: Sequence[Token], at: int) -> Found | None:
@@ -403,6 +424,8 @@ def _clock(words: Sequence[Token], at: int, before: str) -> tuple[float, int] | 
         return _with_daypart(words, end, hour_number.low * 60 + minutes)
     if hours and (before in ("в", "к", "после", "с", "около") or (before == "до" and hour_number.low > 6)):
         return hour_number.low * 60 + minutes, end
+    if minutes and before not in _LASTING:
+        return hour_number.low * 60 + minutes, end
     if before in ("к", "после") and hour_number.worded and _pos_at(words, end) not in ("NOUN", "ADJF"):
         return hour_number.low * 60, end
     return None
@@ -523,5 +546,5 @@ def _name(words: Sequence[Token], at: int) -> Found | None:
 
 
 _MATCHERS: tuple[Callable[[Sequence[Token], int], Found | None], ...] = (
-    _date, _time, _half, _pair, _quantity, _named_day, _name,
+    _minus, _date, _time, _half, _pair, _quantity, _named_day, _name,
 )  # fmt: skip

@@ -139,7 +139,11 @@ def analyse(word: str) -> Form:
     if best.tag.POS == "ADJS":
         # «отменен» without its two dots is first read as a form of «отменный».
         best = next((p for p in parses if p.tag.POS == "PRTS"), best)
-    names = [p for p in parses if word[:1].isupper() and _NAMES & p.tag.grammemes]
+    if "perf" in best.tag.grammemes and _e(best.normal_form) in data()["aspect"]:
+        # «переношу» is a rare perfective too; the verb that has one of its own is meant as imperfective.
+        best = next((p for p in parses if p.normal_form == best.normal_form and "impf" in p.tag), best)
+    can_name = word[:1].isupper() and best.tag.POS in ("NOUN", "ADJF", None)
+    names = [p for p in parses if can_name and _NAMES & p.tag.grammemes]
     name = next((p for p in names if _e(p.normal_form) in data()["places"]), names[0] if names else None)
     if name and "Geox" in best.tag.grammemes:
         best = name
