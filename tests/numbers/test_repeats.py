@@ -34,7 +34,7 @@ def test_pass_at_k_is_the_published_program(data: tuple[int, int, int]) -> None:
 
 def repeats(case: str, *signatures: str, passed: str = "a") -> list[dict[str, object]]:
     return [
-        row(case, passed=name == passed, signature=name, repetition=index)
+        row(case, passed=name == passed, behaviour=name, repetition=index)
         for index, name in enumerate(signatures)
     ]
 

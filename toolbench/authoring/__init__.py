@@ -1,1 +1,5 @@
-"""Writing suites: lint, generated cases, broken arguments."""
+"""Making and checking suites: lint, generator, mutations, a new workspace."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,6 @@
 """The experiments: one module a question, each with a plan of what to play and pages that show what came out.
 
-``tool_order``, ``consistency``, ``wording``, ``forced``, ``wire`` and ``recovery`` are used alike::
+``tool_order``, ``consistency``, ``wording``, ``forced``, ``wire_format`` and ``recovery`` are used alike::
 
     view = await open_run(tool_order.plan(), config="config.json", output="runs/order")    # or run="runs/x"
     tool_order.accuracy(view)         # frames, for further work
@@ -9,7 +9,7 @@
 A run without the conditions that a question needs raises :class:`Refusal`: one line says what is missing.
 """
 
-from toolbench.experiments.run_source import Refusal, open_run, overview
+from toolbench.experiments.run_source import Refusal, open_run, overview, politely
 from toolbench.experiments.writing import ExperimentPage, write_experiment
 
-__all__ = ["ExperimentPage", "Refusal", "open_run", "overview", "write_experiment"]
+__all__ = ["ExperimentPage", "Refusal", "open_run", "overview", "politely", "write_experiment"]

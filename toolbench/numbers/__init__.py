@@ -1,0 +1,5 @@
+"""From verdicts to figures: rows, metrics, intervals, comparisons, gates. All statistics are here."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Playing: conversation, executor, transport and the runner that writes the log. Knows no judge."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

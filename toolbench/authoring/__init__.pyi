@@ -1,0 +1,5 @@
+# What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import lint as lint
+from .generate import write as write
+from .mutate import mutate_arguments as mutate_arguments
+from .workspace import make_workspace as make_workspace

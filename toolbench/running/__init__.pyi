@@ -1,0 +1,20 @@
+# What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import play as play
+from . import probe as probe
+from . import reparse as reparse
+from .asked import prepare as prepare
+from .conversation import Act as Act
+from .conversation import Ask as Ask
+from .conversation import Stage as Stage
+from .conversation import Step as Step
+from .conversation import converse as converse
+from .conversation import ready_history as ready_history
+from .course_tools import IMPLEMENTATIONS as IMPLEMENTATIONS
+from .executor import Executor as Executor
+from .gateway import compare_gateways as compare_gateways
+from .redaction import redactor_for as redactor_for
+from .runner import RunSummary as RunSummary
+from .runner import run_matrix as run_matrix
+from .runner import run_matrix_sync as run_matrix_sync
+from .transport import Response as Response
+from .transport import Transport as Transport

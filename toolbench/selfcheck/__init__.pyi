@@ -1,0 +1,2 @@
+# What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from .contents import selfcheck as selfcheck
