@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from tests.numbers.support import PRICE, failed, renamed, value
+from toolbench.cli import main
 from toolbench.errors import InputError
 from toolbench.numbers.compare import compare
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.policies import SIGNALS, Policy, examples, load_policies
 from toolbench.numbers.replay import as_side, replay, replay_table
+from toolbench.showing.replayed import replay_page
+from toolbench.showing.view import RunView
 
 CHEAP, STRONG = "acme/cheap", "acme/strong"
 KEY = ["suite", "lang", "condition", "case_id", "repetition"]
@@ -209,3 +214,23 @@ def test_the_example_policies_use_only_known_signals() -> None:
     for policy in examples(CHEAP, STRONG):
         assert all(signal in SIGNALS for on, _ in policy.takeovers for signal in on)
         assert policy.players
+
+
+def test_the_page_and_the_command_show_every_policy_beside_the_first(
+    priced: ScoredRun, tmp_path: Path
+) -> None:
+    run = priced.log.path.parent
+    page = replay_page(RunView(run))
+    (first, *_), names = examples(CHEAP, STRONG), [policy.name for policy in examples(CHEAP, STRONG)]
+    told = CliRunner().invoke(main, ["replay", str(run), "--cheap", CHEAP, "--strong", STRONG])
+    assert told.exit_code == 0, told.output
+    assert all(name in told.output for name in names)
+    assert any("confirm every write" in line and "%, " in line for line in told.output.splitlines())
+    assert "acme/strong/chat_completions" in page.text
+    given = tmp_path / "policies.json"
+    given.write_text(json.dumps({"policies": [{"name": "alone", "routes": [{"use": CHEAP}]}]}))
+    alone = CliRunner().invoke(main, ["replay", str(run), "--policies", str(given)])
+    assert "alone" in alone.output
+    assert first.name not in alone.output
+    refused = CliRunner().invoke(main, ["replay", str(run), "--cheap", CHEAP])
+    assert refused.exit_code == 2

@@ -14,14 +14,21 @@ from toolbench.cli.authoring import generate, lint
 from toolbench.cli.checking import selfcheck
 from toolbench.cli.judging import compare, gate, promote, report, score
 from toolbench.cli.playing import models, run
+from toolbench.cli.replaying import replay
 from toolbench.cli.serving import serve
 from toolbench.cli.starting import init
 
 __all__ = ["main"]
 
 
+PLAY = (init, run, models, serve)
+JUDGE = (score, report, compare, replay, gate, promote)
+MAKE = (lint, generate, selfcheck)
+"""Commands by what one does: play a matrix, look at what came of it, make suites."""
+
+
 @click.group(
-    commands=[init, run, models, score, report, compare, gate, promote, lint, generate, selfcheck, serve],
+    commands=[*PLAY, *JUDGE, *MAKE],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="toolcall-workbench", prog_name="toolbench")
