@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
 from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig
-from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite, load_suite
 from toolbench.judging.score import Verdict, score
-from toolbench.running.conversation import Stage
-from toolbench.running.play import play
-from toolbench.running.transport import Response
+from toolbench.selfcheck.rehearse import rehearse
 
 ROOT = Path(__file__).parent.parent
 MODEL = ModelConfig("test", "m-1", "chat_completions", "http://127.0.0.1:9/v1")
@@ -74,23 +68,13 @@ def attempt_of(
     replies: Sequence[dict[str, Any]],
     suite: Suite | None = None,
     condition: Condition = BUILT_IN_CONDITIONS["auto"],
-    sent: list[Request] | None = None,
     unused_ok: bool = False,
 ) -> Attempt:
     """Play a case with these replies, in order; more requests than replies are an error of the test."""
     whole = (suite or delivery(case.lang)).keep([case])
-    waiting = list(replies)
-
-    async def send(request: Request) -> Response:
-        if sent is not None:
-            sent.append(request)
-        body = waiting.pop(0)
-        return Response(200, {}, json.dumps(body), body, 5.0)
-
-    stage = Stage(whole, case, condition, MODEL, adapter_for(MODEL.protocol), 5)
-    planned = AttemptKey("test", "m-1", "chat_completions", whole.name, case.lang, condition.name, case.id, 0)
-    attempt = asyncio.run(play(stage, planned, "r", {"contract": whole.contract.hash}, send))
-    assert unused_ok or not waiting, f"{len(waiting)} replies were never asked for"
+    attempt = rehearse(whole, case, replies, condition, MODEL)
+    left = len(replies) - len(attempt.turns)
+    assert unused_ok or not left, f"{left} replies were never asked for"
     return attempt
 
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from toolbench.adapters.chat_completions import ChatCompletions
+from tests.judging.told import Told
+from tests.judging.wordings import DETAILS, TOPICS
 from toolbench.domain.case import Case, Expectation
-from toolbench.domain.config import Condition, ModelConfig
-from toolbench.domain.keys import AttemptKey
-from toolbench.domain.record import ToolResult
+from toolbench.domain.config import Condition
 from toolbench.domain.suite import Suite, find_suite
-from toolbench.judging.order import is_empty
 from toolbench.judging.score import Verdict, score
-from toolbench.running.baselines import reply
-from toolbench.running.conversation import Stage
 from toolbench.running.executor import Executor
-from toolbench.running.play import play
-from toolbench.running.transport import Response
+from toolbench.selfcheck.rehearse import AUTO, Move, Proposal, rehearse
 
 ROOT = Path(__file__).parents[2]
-CONDITION = Condition(name="automatic")
-MODEL = ModelConfig("none", "none", "chat_completions", "http://127.0.0.1")
-LANGS = ("ru", "en")
 WORDINGS = (0, 1, 2)
 
 Wordings = Mapping[str, Mapping[str, Sequence[str]]]
@@ -34,47 +25,25 @@ Wordings = Mapping[str, Mapping[str, Sequence[str]]]
 Call = tuple[str, Mapping[str, Any]]
 
 
-def suite_named(name: str) -> Suite:
-    return find_suite(ROOT, name)
+def shipped(name: str) -> tuple[Player, Sequence[Mapping[str, Any]]]:
+    """Return the player of a shipped suite, and the situations that its verdicts are asserted in."""
+    data = json.loads((Path(__file__).parent / f"verdicts/{name}.json").read_text())
+    topic, details = TOPICS.get(name, lambda case, told: None), DETAILS.get(name, lambda case, told: {})
+    return Player(find_suite(ROOT, name), data["wordings"], topic, details), data["situations"]
 
 
-def judged(
-    suite: Suite, case: Case, replies: Sequence[Mapping[str, Any]], condition: Condition = CONDITION
-) -> Verdict:
-    """Play a case with given response bodies and judge it; all of them must be asked for."""
-    waiting = iter(replies)
-
-    async def send(request: object) -> Response:
-        body = next(waiting)
-        return Response(200, {}, json.dumps(body, ensure_ascii=False), body, 1.0)
-
-    stage = Stage(suite, case, condition, MODEL, ChatCompletions())
-    planned = AttemptKey(
-        "none", "none", "chat_completions", suite.name, case.lang, condition.name, case.id, 0
-    )
-    verdict = score(asyncio.run(play(stage, planned, "run", {}, send)), suite, condition)
+def judged(suite: Suite, case: Case, script: Sequence[Move], condition: Condition = AUTO) -> Verdict:
+    """Play a case by a script and judge it; the conversation must come to the end of the script."""
+    attempt = rehearse(suite, case, script, condition)
+    assert len(attempt.turns) == len(script), f"{len(attempt.turns)} of {len(script)} moves were asked for"
+    verdict = score(attempt, suite, condition)
     assert verdict is not None
-    assert next(waiting, None) is None
     return verdict
 
 
 def found(verdict: Verdict) -> list[tuple[str, str]]:
     """Return findings in a form that a failing test shows well."""
     return [(finding.code, finding.reason) for finding in verdict.findings]
-
-
-@dataclass(frozen=True)
-class Told:
-    """A call and its result, as the player saw it."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-    result: ToolResult
-
-    @property
-    def topic(self) -> str:
-        outcome = self.result.code or ("empty" if is_empty(self.result.value) else "ok")
-        return f"{self.tool}.{outcome}"
 
 
 @dataclass(frozen=True)
@@ -87,14 +56,14 @@ class Player:
 
     suite: Suite
     wordings: Wordings
-    special: Callable[[Case, Told], str | None] = lambda case, told: None
-    details: Callable[[Case, Told | None], Mapping[str, Any]] = lambda case, told: {}
+    special: Callable[[Case, Told], str | None]
+    details: Callable[[Case, Told | None], Mapping[str, Any]]
 
-    def replies(self, case: Case, wording: int) -> list[Mapping[str, Any]]:
-        """Return the bodies of a faultless conversation, one per request."""
-        return list(self._replies(case, wording))
+    def script(self, case: Case, wording: int) -> list[Move]:
+        """Return a faultless conversation."""
+        return list(self._moves(case, wording))
 
-    def _replies(self, case: Case, wording: int) -> Iterator[Mapping[str, Any]]:
+    def _moves(self, case: Case, wording: int) -> Iterator[Move]:
         executor = Executor(self.suite.contract, self.suite.executor, case.lang)
         frozen = [
             (call["name"], call["arguments"]) for m in case.messages for call in m.get("tool_calls", ())
@@ -103,9 +72,9 @@ class Player:
         for index, expect in enumerate((case.expect, *(turn.expect for turn in case.turns))):
             calls = [(call.tool, call.arguments) for call in expect.calls]
             for together in steps(self.suite, expect, calls):
-                yield reply(calls=together)
+                yield Move(calls=tuple(Proposal(*call) for call in together))
             told += [self._told(executor, call) for call in calls]
-            yield reply(text=self._sentence(case, expect, told, index, wording))
+            yield Move(self._sentence(case, expect, told, index, wording))
             told = []
 
     def _told(self, executor: Executor, call: Call) -> Told:
@@ -135,3 +104,6 @@ def steps(suite: Suite, expect: Expectation, calls: Sequence[Call]) -> list[list
     if one_by_one or (expect.parallel is None and suite.rules.parallel == "forbidden"):
         return [[call] for call in calls]
     return [list(calls)] if calls else []
+
+
+SHIPPED = {name: shipped(name) for name in ("course", "delivery", "refund", "reschedule", "tickets")}

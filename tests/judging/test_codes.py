@@ -25,7 +25,7 @@ FROM_DATA = {
         *("invalid_json", "trailing_text", "duplicate_key", "non_finite_number"),
         *("not_an_object", "double_encoded", "truncated"),
     },
-    "claim['code']": set(RULES["properties"]["claims"]["additionalProperties"]["properties"]["code"]["enum"]),
+    "claim.code": set(RULES["properties"]["claims"]["additionalProperties"]["properties"]["code"]["enum"]),
 }
 """Expression in a check → the codes that it can stand for."""
 

@@ -29,6 +29,7 @@ def new_log(folder: Path, attempts: int = 3) -> list[Attempt]:
         Attempt.from_json(
             {
                 **attempt_of(CASE, [said(f"hi {n}")]).to_json(),
+                "run_id": folder.name,
                 "repetition": n,
                 "provider": "baseline",
                 "model": "always_silent",

@@ -27,7 +27,7 @@ from toolbench.running.transport import Response
 
 PROTOCOL = "chat_completions"
 AUTO = BUILT_IN_CONDITIONS["auto"]
-_MODEL = ModelConfig("rehearsal", "script", PROTOCOL, "http://127.0.0.1")
+REHEARSED = ModelConfig("rehearsal", "script", PROTOCOL, "http://127.0.0.1")
 T = TypeVar("T")
 
 
@@ -63,6 +63,15 @@ class Move:
     refusal: str | None = None
     message: Mapping[str, JSON] | None = None
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Move:
+        """Build from ``{"text"?, "calls"?: [[tool, arguments]], ...}``; a text in their place stays one."""
+        calls = (
+            Proposal(tool, {}, arguments) if isinstance(arguments, str) else Proposal(tool, arguments)
+            for tool, arguments in data.get("calls", ())
+        )
+        return cls(data.get("text", ""), tuple(calls), data.get("finish"), data.get("refusal"))
+
     def body(self, turn: int, to_wire: Mapping[str, str]) -> dict[str, Any]:
         """Return the reply; ``to_wire`` maps a tool's name to the one it is offered under."""
         message: dict[str, Any] = {"role": "assistant", "content": self.text, **(self.message or {})}
@@ -81,8 +90,14 @@ class Move:
         return {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
 
 
-def rehearse(suite: Suite, case: Case, script: Sequence[Move], condition: Condition = AUTO) -> Attempt:
-    """Play a case by a script and return the record of the attempt.
+def rehearse(
+    suite: Suite,
+    case: Case,
+    script: Sequence[Move | Mapping[str, Any]],
+    condition: Condition = AUTO,
+    model: ModelConfig = REHEARSED,
+) -> Attempt:
+    """Play a case by a script and return the record of the attempt; a mapping is a whole reply as it is.
 
     Moves that the conversation does not come to, because an earlier one ended it, are left over.
 
@@ -98,12 +113,14 @@ def rehearse(suite: Suite, case: Case, script: Sequence[Move], condition: Condit
         if move is None:
             raise ValueError(f"case {case.id}: the script ends after {len(script)} moves, the case does not")
         to_wire = {canonical: wire for wire, canonical in request.tool_names.items()}
-        body = move.body(turn, to_wire)
+        body = move.body(turn, to_wire) if isinstance(move, Move) else move
         return Response(200, {}, json.dumps(body, ensure_ascii=False), body, 0.0)
 
-    stage = Stage(suite, case, condition, _MODEL, adapter_for(PROTOCOL))
-    planned = AttemptKey(*_MODEL.key, suite.name, case.lang, condition.name, case.id, 0)
-    return finished(play(stage, planned, "rehearsal", {"case": case.hash}, send))
+    stage = Stage(suite, case, condition, model, adapter_for(model.protocol))
+    planned = AttemptKey(*model.key, suite.name, case.lang, condition.name, case.id, 0)
+    return finished(
+        play(stage, planned, "rehearsal", {"case": case.hash, "contract": suite.contract.hash}, send)
+    )
 
 
 def judge(suite: Suite, case: Case, script: Sequence[Move], condition: Condition = AUTO) -> Verdict:

@@ -15,7 +15,7 @@ from typing import Any
 from toolbench.domain.canonical import loads_strict
 from toolbench.domain.case import Case
 from toolbench.domain.suite import Suite
-from toolbench.selfcheck.rehearse import Move, Proposal, judge
+from toolbench.selfcheck.rehearse import Move, judge
 
 SOURCE = "traces.json"
 
@@ -49,20 +49,11 @@ def broken_traces() -> Sequence[BrokenTrace]:
             entry["name"],
             cases[entry["case"]],
             entry["why"],
-            tuple(_move(move) for move in entry["moves"]),
+            tuple(Move.from_json(move) for move in entry["moves"]),
             frozenset(entry["codes"]),
         )
         for entry in _data()["traces"]
     ]
-
-
-def _move(data: Mapping[str, Any]) -> Move:
-    """Build a move; arguments that are a text are written as they are."""
-    calls = (
-        Proposal(tool, {}, arguments) if isinstance(arguments, str) else Proposal(tool, arguments)
-        for tool, arguments in data.get("calls", ())
-    )
-    return Move(data.get("text", ""), tuple(calls), data.get("finish"), data.get("refusal"))
 
 
 @cache
