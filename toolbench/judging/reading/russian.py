@@ -20,16 +20,22 @@ __all__ = ["clauses", "lemma", "moments"]
 
 def clauses(text: str) -> Sequence[Clause]:
     """Read prose: every clause with its predicates, polarity, mood, tense and actor."""
-    found: list[Clause] = []
-    header: Clause | None = None
-    for number, sentence in enumerate(sentences(text)):
-        own = _sentence(sentence, number, header)
-        found += own
+    read = list(sentences(text))
+    told: list[list[_Sense]] = []
+    header: _Sense | None = None
+    for sentence in read:
+        own = _sentence(sentence, header)
+        told.append(own)
         if sentence.opens_list:
             header = own[-1] if len(own) == 1 or own[-1].mood is not Mood.ASSERTED else None
         elif sentence.prose:
             header = None
-    return found
+    _await_answers(told)
+    return [
+        _clause(sense, sentence, number)
+        for number, (sentence, senses) in enumerate(zip(read, told, strict=True))
+        for sense in senses
+    ]
 
 
 def moments(text: str) -> Sequence[Value]:
@@ -158,6 +164,9 @@ def _actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, bool]
         if passive and not subject.has("anim") and subject.lemma not in grammar("others"):
             return Actor.UNSAID, False
         return Actor.OTHER, False
+    if any(v.has("past", "plur") for v in verbs):
+        # «Деньги списали»: somebody did.
+        return Actor.UNSAID, True
     past = [v for v in verbs if v.has("past") and not v.has("neut")]
     if past or any(v.has("plur") and not v.has("past") for v in verbs):
         active = any(v.lemma != "быть" and not v.lemma.endswith("ся") for v in verbs)
@@ -411,7 +420,7 @@ def _is_habit(sense: _Sense) -> bool:
 # A clause in its sentence
 
 
-def _sentence(sentence: Sentence, number: int, header: Clause | None) -> list[Clause]:
+def _sentence(sentence: Sentence, header: _Sense | None) -> list[_Sense]:
     senses: list[_Sense] = []
     previous: _Sense | None = None
     for part, following in zip(sentence.parts, [*sentence.parts[1:], None], strict=True):
@@ -433,12 +442,35 @@ def _sentence(sentence: Sentence, number: int, header: Clause | None) -> list[Cl
                 sense.mood = Mood.ABLE
     if header is not None:
         _list_item(senses, header)
-    return [_clause(s, sentence, number) for s in senses]
+    return senses
+
+
+def _await_answers(told: Sequence[Sequence[_Sense]]) -> None:
+    """Turn a promise to look something up into an offer, when a sentence beside it asks for what is needed.
+
+    «Посмотрю с радостью! Назовите номер.»
+    """
+    for at, senses in enumerate(told):
+        beside = [s for near in (told[at - 1 : at], told[at + 1 : at + 2]) for one in near for s in one]
+        asks = any(s.mood is Mood.REQUESTED and (s.is_("informing") or s.is_("needed")) for s in beside)
+        for sense in senses:
+            promise = sense.mood is Mood.ASSERTED and sense.tense is Tense.FUTURE and not sense.denied
+            if (
+                asks
+                and promise
+                and sense.actor is Actor.ASSISTANT
+                and set(sense.predicates) & grammar("looking")
+            ):
+                sense.mood = Mood.OFFERED
 
 
 def _continue(sense: _Sense, before: _Sense) -> None:
     """Take over what a clause leaves to the one before it."""
     part = sense.part
+    performs = before.ongoing and before.actor is Actor.ASSISTANT and before.is_("performative")
+    if performs and (part.kind is Kind.THAT or part.link == ":"):
+        # «Сообщаю, что …» is done by saying it.
+        before.ongoing = False
     if sense.inherits and before.actor is not Actor.UNSAID and part.kind is Kind.MAIN and before.heads:
         sense.actor = before.actor
     if before.part.link == "не…а" and part.link == "а" and not sense.heads:
@@ -529,7 +561,7 @@ def _waits(sense: _Sense) -> bool:
     return sense.part.kind in (Kind.IF, Kind.WHEN) and (told or given)
 
 
-def _list_item(senses: list[_Sense], header: Clause) -> None:
+def _list_item(senses: list[_Sense], header: _Sense) -> None:
     """Give the verbless lines of a list the mood of the line above it."""
     for sense in senses:
         bare = not sense.heads or all(h.pos == "INFN" for h in sense.heads)
@@ -545,7 +577,9 @@ def _clause(sense: _Sense, sentence: Sentence, number: int) -> Clause:
     first, last = sense.part.words[0], sense.part.words[-1]
     return Clause(
         text=_written(sense.part.words),
-        words=tuple(Word(w.form.plain, w.lemma, w.pos or w.kind, w.start, w.end) for w in written),
+        words=tuple(
+            Word(w.form.plain, w.lemma, w.pos or w.kind, w.start, w.end, _act(w, sense)) for w in written
+        ),
         predicates=tuple(sense.predicates),
         denied=sense.denied,
         completed=sense.completed,
@@ -558,6 +592,12 @@ def _clause(sense: _Sense, sentence: Sentence, number: int) -> Clause:
         block=sentence.block,
         ongoing=sense.ongoing,
     )
+
+
+def _act(word: Token, sense: _Sense) -> str:
+    """Return the action a word stands for in its clause: a verbal noun that is what is done, or a verb."""
+    verb = data()["nouns"].get(word.lemma) if word.pos == "NOUN" else None
+    return verb if verb in sense.predicates else word.act
 
 
 def _written(words: Sequence[Token]) -> str:

@@ -533,7 +533,7 @@ def _named_day(words: Sequence[Token], at: int) -> Found | None:
 
 
 def _name(words: Sequence[Token], at: int) -> Found | None:
-    """A place or a person: a capital and the dictionary's word for it."""
+    """A place: a capital and the dictionary's word for it."""
     word = words[at]
     if word.kind != "word" or not word.text[:1].isupper():
         return None

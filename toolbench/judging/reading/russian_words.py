@@ -46,7 +46,7 @@ class Form:
 
     ``plain`` is the form in lower case, ``act`` the lemma as actions are compared (:func:`perfective`),
     ``tags`` are OpenCorpora grammemes; ``may`` those of every reading, for what is ambiguous out of context;
-    ``place`` is the lemma as the name of a place or person.
+    ``place`` is the lemma as the name of a place.
     """
 
     plain: str
@@ -131,6 +131,9 @@ def _sign(spelled: str) -> Form:
 def analyse(word: str) -> Form:
     """Return the most probable reading of a word form, as written (a capital makes a place likelier)."""
     lower = plain(word)
+    if lower in data()["codes"]:
+        # Results tell states in English: «Статус: delivered» says «доставлен».
+        return analyse(data()["codes"][lower])
     if not _CYRILLIC.search(lower) or len(lower) > LONGEST:
         return Form(lower, lower, lower, "LATN")
     parses = _analyzer().parse(lower)
@@ -155,7 +158,7 @@ def analyse(word: str) -> Form:
     return Form(lower, lemma, perfective(lemma), pos, tags, may, place)
 
 
-_NAMES = frozenset({"Geox", "Surn", "Name", "Patr"})
+_NAMES = frozenset({"Geox"})
 
 
 def plain(word: str) -> str:

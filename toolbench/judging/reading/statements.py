@@ -53,7 +53,9 @@ class Actor(StrEnum):
 class Word:
     """One word.
 
-    As written (normalised), its dictionary form, its part of speech, and its place in the text.
+    As written (normalised), its dictionary form, its part of speech, and its place in the text. ``act`` is
+    what it is compared by when actions are looked for, where that is another: the perfective of a verb, the
+    verb of a noun («отмена»).
     """
 
     text: str
@@ -61,6 +63,7 @@ class Word:
     pos: str
     start: int
     end: int
+    act: str = ""
 
 
 @dataclass(frozen=True)
