@@ -26,8 +26,12 @@ from .gates import evaluate as evaluate
 from .gates import load_gates as load_gates
 from .outputs import errors_csv as errors_csv
 from .outputs import report_text as report_text
+from .policies import Policy as Policy
+from .policies import examples as examples
+from .policies import load_policies as load_policies
 from .repeats import by_case as by_case
 from .repeats import curves as curves
+from .replay import replay_table as replay_table
 from .rows import ATTEMPT as ATTEMPT
 from .rows import GROUP as GROUP
 from .rows import of_models as of_models
