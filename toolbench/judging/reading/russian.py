@@ -91,7 +91,7 @@ def _read(part: Part) -> _Sense:
     sense.denied = _denied(sense, finite)
     unreal = any(w.lemma in ("бы", "б") for w in part.words)
     accomplished = _completed(heads, finite, infinitives) or done or (not finite and _perfect(gerunds))
-    sense.completed = accomplished and not sense.denied and not unreal
+    sense.completed = accomplished and not unreal
     sense.ongoing = _ongoing(heads, finite, infinitives) and not sense.denied
     sense.mood = _mood(sense, infinitives)
     if sense.mood is Mood.REQUESTED and sense.denied and _lacks(sense):
@@ -430,6 +430,7 @@ def _sentence(sentence: Sentence, header: _Sense | None) -> list[_Sense]:
         sense = _read(part)
         if previous is not None:
             _continue(sense, previous)
+            _unmeet(previous, sense)
         senses.append(sense)
         previous = sense
     if sentence.question:
@@ -471,6 +472,9 @@ def _continue(sense: _Sense, before: _Sense) -> None:
     if performs and (part.kind is Kind.THAT or part.link == ":"):
         # «Сообщаю, что …» is done by saying it.
         before.ongoing = False
+    if part.kind is Kind.THAT and before.is_("thanks"):
+        # «Спасибо, что сообщили»
+        sense.actor, sense.inherits = Actor.USER, False
     if sense.inherits and before.actor is not Actor.UNSAID and part.kind is Kind.MAIN and before.heads:
         sense.actor = before.actor
     if before.part.link == "не…а" and part.link == "а" and not sense.heads:
@@ -485,12 +489,19 @@ def _continue(sense: _Sense, before: _Sense) -> None:
         sense.mood = Mood.ASKED
     elif part.kind is Kind.THAT and before.denied and sense.mood is Mood.ASSERTED and _knows(before):
         # «не вижу, что заказ отменён»
-        sense.denied, sense.completed = not sense.denied, False
+        sense.denied = not sense.denied
     if part.link == ":" and not sense.heads and before.mood is not Mood.ASSERTED:
         # «Нужны: вес в килограммах и город»
         sense.mood, sense.denied = before.mood, before.denied
     if part.link in ("и", "или", ",") and not sense.denied and part.kind is before.part.kind is Kind.IF:
         sense.mood = before.mood
+
+
+def _unmeet(sense: _Sense, following: _Sense) -> None:
+    """«Нужен курс, а сервис не отвечает» explains and asks the user for nothing."""
+    lacks = sense.mood is Mood.REQUESTED and sense.is_("needed") and sense.actor is not Actor.USER
+    if lacks and following.part.link in ("а", "но") and following.denied and following.mood is Mood.ASSERTED:
+        sense.mood = Mood.ASSERTED
 
 
 def _knows(sense: _Sense) -> bool:

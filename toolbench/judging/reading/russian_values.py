@@ -15,7 +15,7 @@ from toolbench.judging.reading.russian_words import Token, data, lemma
 from toolbench.judging.reading.statements import Value
 
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-_HOUR_MARKS = ("в", "к", "с", "до", "после", "около", "по")
+_HOUR_MARKS = ("в", "к", "с", "до", "после", "около", "по", "сейчас")
 _LASTING = ("за", "через", "течение", "на", "занять", "занимать", "длиться")
 HOURS = 24
 NOON = 12
@@ -424,6 +424,10 @@ def _clock(words: Sequence[Token], at: int, before: str) -> tuple[float, int] | 
         return _with_daypart(words, end, hour_number.low * 60 + minutes)
     if hours and (before in ("в", "к", "после", "с", "около") or (before == "до" and hour_number.low > 6)):
         return hour_number.low * 60 + minutes, end
+    small = _worded(words, end) if hour_number.worded and not hours else None
+    if small and 10 <= small.low < 60 and (_daypart(words, small.end) or before in _HOUR_MARKS):
+        # «одиннадцать тридцать утра», «в девять сорок пять»
+        return _with_daypart(words, small.end, hour_number.low * 60 + small.low)
     if minutes and before not in _LASTING:
         return hour_number.low * 60 + minutes, end
     if before in ("к", "после") and hour_number.worded and _pos_at(words, end) not in ("NOUN", "ADJF"):

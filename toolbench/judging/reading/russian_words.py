@@ -151,13 +151,17 @@ def analyse(word: str) -> Form:
     if name and "Geox" in best.tag.grammemes:
         best = name
     tags = frozenset(best.tag.grammemes)
-    lemma = wanted if wanted is not None and _e(best.normal_form) != wanted else _e(best.normal_form)
+    lemma = wanted if wanted is not None else _e(best.normal_form)
+    if best.tag.POS == "PRTF":
+        # «по доставленным заказам» says of none that it was delivered: an attribute is its own word.
+        lemma = _e(next((one.word for one in best.lexeme if _MASCULINE in one.tag), lemma))
     may = frozenset(g for p in parses if p.score > 0.01 or p is best for g in p.tag.grammemes)
     pos = str(best.tag.POS or "UNKN")
     place = _e(name.normal_form) if name else ""
     return Form(lower, lemma, perfective(lemma), pos, tags, may, place)
 
 
+_MASCULINE = frozenset({"PRTF", "masc", "sing", "nomn"})
 _NAMES = frozenset({"Geox"})
 
 
