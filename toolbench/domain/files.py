@@ -70,6 +70,14 @@ def read_jsonl(path: Path, schema: str | None = None) -> Iterator[tuple[int, JSO
         yield number, value
 
 
+def no_link(path: str, flags: int) -> int:
+    """Open a file for writing unless its name is a link: what is written may not land somewhere else.
+
+    An ``opener`` for :func:`open`; a link is an ``OSError``.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o644)
+
+
 def append_text(path: Path, text: str, error: type[InputError] = SuiteError) -> None:
     """Add text to a file, making it when it is not there.
 
@@ -79,7 +87,7 @@ def append_text(path: Path, text: str, error: type[InputError] = SuiteError) -> 
         Of the given type, when the file cannot be written.
     """
     try:
-        with path.open("a", encoding="utf-8", newline="\n") as stream:
+        with open(path, "a", encoding="utf-8", newline="\n", opener=no_link) as stream:
             stream.write(text)
     except OSError as fault:
         raise error(f"{path}: cannot be written ({fault.strerror or fault})") from None

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
-from toolbench.domain.files import describe, schema_validator
+from toolbench.domain.files import describe, no_link, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, RunHeader
 from toolbench.domain.suite import Suite
@@ -130,7 +130,7 @@ class LogWriter:
         except OSError as fault:
             raise LogError(f"{self.path.parent}: cannot be written ({fault.strerror})") from None
         try:
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            self._descriptor = no_link(str(self.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         except OSError as fault:
             self._lock.release()
             raise LogError(f"{self.path}: cannot be written ({fault.strerror})") from None
@@ -186,7 +186,7 @@ class LogWriter:
                 return None
             stream.seek(end)
             tail = stream.read()
-        with open(self.path.with_name(LOG_NAME + ".bad"), "ab") as bad:
+        with open(self.path.with_name(LOG_NAME + ".bad"), "ab", opener=no_link) as bad:
             bad.write(tail + b"\n")
         os.truncate(self.path, end)
         return lines, tail

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from toolbench.domain.files import write_text_atomic
 from toolbench.showing.report import execute, notebook_path, render
 
 NAMES = (
@@ -46,12 +47,12 @@ def write_experiment(name: str, folder: Path, parameters: Mapping[str, Any] | No
     source = notebook_path(name)
     folder.mkdir(parents=True, exist_ok=True)
     notebook, page = folder / f"{name}.ipynb", folder / f"{name}.html"
-    problem = execute(source, notebook, parameters or {})
+    problem = execute(source, notebook, parameters or {}, folder=Path.cwd())
     if problem is not None:
         problem = _refused(notebook) or problem
     elif not _reached_the_end(notebook):
         problem = "INCOMPLETE: the notebook ended before its last cell"
-    page.write_text(render(notebook, f"toolbench: {name}", problem), encoding="utf-8")
+    write_text_atomic(page, render(notebook, f"toolbench: {name}", problem))
     return ExperimentPage(page, notebook, problem)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from toolbench.domain.canonical import JSON, canonical_json, sha256
 from toolbench.domain.config import Config
-from toolbench.domain.environment import now, versions
+from toolbench.domain.environment import code_commit, now, versions
 from toolbench.domain.files import read_json, schema_validator
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
@@ -49,7 +47,7 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
             "gates": sha256(gates) if gates is not None else None,
         },
         versions=versions(),
-        git_commit=git_commit(config.root),
+        git_commit=code_commit(),
         gates=gates,
         labels=dict(config.labels),
     )
@@ -73,20 +71,3 @@ def differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = ""
         elif before != after:
             found.append(f"{path}{name}")
     return found
-
-
-def git_commit(folder: Path) -> str | None:
-    """Return the commit of the checkout around ``folder``, with ``+changes`` when files differ from it."""
-    try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return commit + ("+changes" if changed else "")
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=True
-    )
-    return done.stdout.strip()

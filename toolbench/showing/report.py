@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from toolbench.domain.files import write_text_atomic
@@ -109,13 +110,21 @@ def write_report(
 
 def finish(run: str | Path) -> None:
     """Note that a report notebook has reached its last cell. The last cell calls this and nothing else."""
-    (Path(run) / STATUS).write_text(json.dumps({"finished": True}) + "\n", encoding="utf-8")
+    write_text_atomic(Path(run) / STATUS, json.dumps({"finished": True}) + "\n", LogError)
 
 
 def execute(
-    source: Path, target: Path, parameters: Mapping[str, Any], cell_timeout: int = CELL_TIMEOUT
+    source: Path,
+    target: Path,
+    parameters: Mapping[str, Any],
+    cell_timeout: int = CELL_TIMEOUT,
+    folder: Path | None = None,
 ) -> str | None:
     """Execute a parameterised notebook with papermill.
+
+    The kernel works in an empty folder of its own, or in ``folder`` where paths are meant relative to it, and
+    imports this very package: no module that lies there or in the current folder can take part. ``target``
+    is replaced, never written through a link.
 
     Returns
     -------
@@ -133,17 +142,17 @@ def execute(
 
     _check_parameters(source, parameters)
     try:
-        with tempfile.TemporaryDirectory(prefix="toolbench-") as sockets:
+        with tempfile.TemporaryDirectory(prefix="toolbench-") as room, _replacing(target) as draft:
             _with_own_loop(
                 partial(
                     papermill.execute_notebook,
                     str(source),
-                    str(target),
+                    str(draft),
                     parameters=dict(parameters),
                     progress_bar=False,
                     execution_timeout=cell_timeout,
                     kernel_name="python3",
-                    kernel_manager_class=_kernel_manager(sockets),
+                    kernel_manager_class=_kernel_manager(room, str(folder or room)),
                 )
             )
     except papermill.PapermillExecutionError as fault:
@@ -155,9 +164,20 @@ def execute(
         return "INCOMPLETE: the notebook's kernel died"
     except RuntimeError as fault:
         # What jupyter_client raises for a kernel that does not answer in its first minute.
-        shutil.copyfile(source, target)
+        write_text_atomic(target, source.read_text("utf-8"), LogError)
         return f"INCOMPLETE: the notebook's kernel did not start: {' '.join(str(fault).split())[:200]}"
     return None
+
+
+@contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Yield a path beside the target that takes its place afterwards, however far it was written."""
+    draft = target.with_name(f".{token_hex(4)}.{target.name}")
+    try:
+        yield draft
+    finally:
+        if draft.exists():
+            os.replace(draft, target)
 
 
 def render(notebook: Path, title: str, warning: str | None = None) -> str:
@@ -222,22 +242,26 @@ def _with_own_loop(work: Callable[[], object]) -> None:
         pool.submit(closing).result()
 
 
-def _kernel_manager(sockets: str) -> type:
-    """Return a manager of kernels over IPC where the system has it: no port is opened.
+def _kernel_manager(room: str, folder: str) -> type:
+    """Return a manager of kernels that look nowhere but in this package, over IPC where the system has it.
 
-    ``sockets`` is a folder of this kernel's own: by default the sockets lie in the current folder under one
-    name, and two notebooks executed at once would talk to each other's kernel.
+    ``room`` is a folder of this kernel's own, ``folder`` the one it works in. With IPC no port is opened; by default the sockets would lie in
+    the current folder under one name, and two notebooks executed at once talk to each other's kernel.
     """
     from jupyter_client.manager import AsyncKernelManager
 
-    if os.name == "nt":
-        return AsyncKernelManager
-
-    class IPCKernelManager(AsyncKernelManager):
-        transport = "ipc"
+    class OwnKernelManager(AsyncKernelManager):
+        transport = "tcp" if os.name == "nt" else "ipc"
 
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            self.ip = os.path.join(sockets, "kernel")
+            if self.transport == "ipc":
+                self.ip = os.path.join(room, "kernel")
 
-    return IPCKernelManager
+        async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
+            # Python would look for modules in the working folder first, and wherever the caller's path says.
+            own = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(str(resources.files("toolbench"))).parent)}
+            options["env"] = {**os.environ, **(options.get("env") or {}), **own}
+            await super().start_kernel(**{**options, "cwd": folder})
+
+    return OwnKernelManager
