@@ -119,7 +119,7 @@ def test_dead_server_ends_with_code_2_and_keeps_the_log(tmp_path: Path) -> None:
         "protocol": "chat_completions",
         "base_url": f"http://127.0.0.1:{port}/v1",
     }
-    file = config(tmp_path, runs=[entry], baselines=["always_silent"], retries={"tries": 1})
+    file = config(tmp_path, runs=[entry], baselines=["always_silent"], retries={"tries": 1, "patience": 0})
     result = invoke("run", "--config", file, *DELIVERY, "--output", tmp_path / "r")
     assert result.exit_code == 2
     assert f"p/m/chat_completions: given up after repeated failure: http://127.0.0.1:{port}" in result.stderr

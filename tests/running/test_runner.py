@@ -32,7 +32,9 @@ SUITE = delivery().keep(
 
 
 def config(**data: Any) -> Config:
-    return Config.from_json({"runs": [], "repetitions": 2, "retries": {"tries": 1}, **data}, "config.json")
+    return Config.from_json(
+        {"runs": [], "repetitions": 2, "retries": {"tries": 1, "patience": 0}, **data}, "config.json"
+    )
 
 
 def model(port: int, name: str = "m", **entry: Any) -> dict[str, Any]:
@@ -274,3 +276,48 @@ def test_asked_sent_and_honoured_are_three_fields(tmp_path: Path) -> None:
         "honoured": False,
     }
     assert attempt.turns[0].settings["temperature"] == {"asked": 0, "sent": None, "honoured": False}
+
+
+def test_a_kernel_interrupt_ends_the_run_within_a_second_and_leaves_nothing_running(tmp_path: Path) -> None:
+    """As in a notebook: a loop is running already, and the interrupt comes while the cell is blocked."""
+    import signal
+    import threading
+    import time
+
+    async def cell(port: int) -> float:
+        settings = config(runs=[model(port)], baselines=[], repetitions=500)
+        threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            run_matrix_sync(settings, [SUITE], tmp_path / "r")
+        return time.monotonic() - started
+
+    def answer(number: int) -> tuple[int, dict[str, Any]]:
+        time.sleep(0.02)
+        return 200, said("hi")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Server(answer) as server:
+            loop = asyncio.new_event_loop()
+            try:
+                seconds = loop.run_until_complete(cell(server.port))
+            finally:
+                loop.close()
+            sent = len(server.seen)
+            time.sleep(0.3)
+            assert len(server.seen) == sent
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seconds < 1.7
+    assert "toolbench-run" not in [thread.name for thread in threading.enumerate()]
+    assert 0 < len(RunLog.open(tmp_path / "r")) <= sent
+
+
+def test_every_cause_behind_a_group_is_told_as_itself() -> None:
+    from toolbench.running.runner import _cause
+
+    disk = LogError("the disk is full")
+    group = ExceptionGroup("many", [ExceptionGroup("inner", [OSError("x"), disk]), ValueError("y")])
+    assert _cause(group) is disk
+    assert isinstance(_cause(ExceptionGroup("one", [ExceptionGroup("two", [OSError(24, "files")])])), OSError)

@@ -22,7 +22,7 @@ CANARY = "sk-TEST-0123456789abcdef"
 async def send(
     handler: Any, model: ModelConfig = MODEL, redactor: Redactor | None = None, **options: Any
 ) -> Response:
-    retries = {"tries": 3, "max_wait": 0.05, **options}
+    retries = {"tries": 3, "max_wait": 0.05, "patience": 0, **options}
     async with Transport(
         redactor or Redactor([]), retries=retries, transport=httpx.MockTransport(handler)
     ) as transport:

@@ -70,7 +70,13 @@ def run(
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     with TerminalProgress() as progress:
         summary = run_matrix_sync(
-            loaded, suites, folder, resume=resume, retry_errors=retry_errors, on_attempt=progress
+            loaded,
+            suites,
+            folder,
+            resume=resume,
+            retry_errors=retry_errors,
+            on_attempt=progress,
+            on_wait=progress.wait,
         )
     if summary.set_aside:
         item(f"toolbench: {summary.set_aside}", err=True)

@@ -50,6 +50,7 @@ class ModelConfig:
     price: Mapping[str, JSON] | None = None
     capabilities: Mapping[str, str] = field(default_factory=dict)
     parallelism: int | None = None
+    requests_per_minute: float | None = None
 
     @property
     def key(self) -> PlayerKey:

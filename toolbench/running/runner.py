@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
@@ -24,6 +26,7 @@ from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
 from toolbench.running.header import differences, make_header, public_text
+from toolbench.running.patience import GIVEN_UP
 from toolbench.running.play import AttemptBudgetReached, Send, play
 from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
 from toolbench.running.transport import Response, Transport
@@ -34,7 +37,7 @@ HEARTBEAT = 0.2
 HOPELESS = frozenset(
     {"connect", "unauthorized", "payment_required", "forbidden", "not_found", "quota_exhausted"}
 )
-"""Transport codes that the next attempt will meet as well."""
+"""Transport codes that the next attempt will meet as well; ``connect`` has had all the patience there is."""
 
 GIVE_UP_AFTER = 3
 
@@ -71,6 +74,7 @@ async def run_matrix(
     resume: bool = False,
     retry_errors: bool = False,
     on_attempt: Callable[[Progress], None] | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """Run every planned attempt and write ``output/attempts.jsonl``.
 
@@ -84,6 +88,8 @@ async def run_matrix(
         With ``resume``: make attempts again that ended in a transport error.
     on_attempt
         Called after each attempt is on disk.
+    on_wait
+        Called with one line whenever all requests to an endpoint wait for it.
 
     Raises
     ------
@@ -111,7 +117,7 @@ async def run_matrix(
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
         todo = [planned for planned in plan if planned not in finished]
-        matrix = _Matrix(config, header, writer, redactor, summary, on_attempt)
+        matrix = _Matrix(config, header, writer, redactor, summary, on_attempt, on_wait)
         await matrix.run(todo)
     return summary
 
@@ -124,29 +130,57 @@ def run_matrix_sync(
     resume: bool = False,
     retry_errors: bool = False,
     on_attempt: Callable[[Progress], None] | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
-    """Run :func:`run_matrix` from ordinary code, also where an event loop is already running."""
+    """Run :func:`run_matrix` from ordinary code, also where an event loop is already running.
+
+    An interrupt (Ctrl-C, a notebook's stop button) ends the run before it is raised again.
+    """
     work = partial(
-        run_matrix, config, suites, output, resume=resume, retry_errors=retry_errors, on_attempt=on_attempt
+        run_matrix,
+        config,
+        suites,
+        output,
+        resume=resume,
+        retry_errors=retry_errors,
+        on_attempt=on_attempt,
+        on_wait=on_wait,
     )
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    outcome: list[RunSummary | BaseException] = []
+    return _in_a_thread(work)
+
+
+def _in_a_thread(work: Callable[[], Coroutine[Any, Any, RunSummary]]) -> RunSummary:
+    """Run on a loop of its own while the caller's cannot be used, and stop when the caller is interrupted."""
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[RunSummary]]] = Future()
+    outcome: Future[RunSummary] = Future()
+
+    async def main() -> RunSummary:
+        task = asyncio.ensure_future(work())
+        started.set_result((asyncio.get_running_loop(), task))
+        return await task
 
     def target() -> None:
         try:
-            outcome.append(asyncio.run(work()))
+            outcome.set_result(asyncio.run(main()))
         except BaseException as error:
-            outcome.append(error)
+            outcome.set_exception(error)
 
     thread = threading.Thread(target=target, name="toolbench-run")
     thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    try:
+        thread.join()
+    except BaseException:
+        loop, task = started.result()
+        with suppress(RuntimeError):
+            # The loop may have ended by itself a moment ago.
+            loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
+    return outcome.result()
 
 
 class _Matrix:
@@ -160,6 +194,7 @@ class _Matrix:
         redactor: Redactor,
         summary: RunSummary,
         on_attempt: Callable[[Progress], None] | None,
+        on_wait: Callable[[str], None] | None,
     ) -> None:
         self._config = config
         self._header = header
@@ -167,6 +202,7 @@ class _Matrix:
         self._redactor = redactor
         self._summary = summary
         self._on_attempt = on_attempt
+        self._on_wait = on_wait
         self._suites = header.load_suites()
         self._conditions = header.load_conditions()
         self._budget = Budget(config.budgets)
@@ -175,7 +211,8 @@ class _Matrix:
     async def run(self, todo: Sequence[AttemptKey]) -> None:
         heart = asyncio.create_task(_beat())
         try:
-            async with Transport(self._redactor, self._config.timeouts, self._config.retries) as transport:
+            settings = self._config.timeouts, self._config.retries
+            async with Transport(self._redactor, *settings, on_wait=self._on_wait) as transport:
                 for player in self._config.players:
                     mine = [planned for planned in todo if planned.player == player.key]
                     if mine and self._summary.stopped is None:
@@ -193,9 +230,9 @@ class _Matrix:
             async with _reachable(player) as model, asyncio.TaskGroup() as group:
                 for _ in range(min(model.parallelism or self._config.parallelism, len(todo))):
                     group.create_task(self._work(model, queue, transport))
-        except* ToolbenchError as errors:
-            # One worker's full disk is everybody's: report it once, as itself.
-            fatal = errors.exceptions[0]
+        except* Exception as errors:
+            # One worker's full disk is everybody's: it is reported once, as itself.
+            fatal = _cause(errors)
         if fatal is not None:
             raise fatal
 
@@ -205,6 +242,12 @@ class _Matrix:
             if self._summary.stopped or name in self._summary.abandoned:
                 return
             attempt = await self._play(model, planned, transport)
+            gone = transport.given_up(model) if model.kind != "baseline" else None
+            if gone:
+                self._summary.abandoned[name] = gone
+            if attempt.stop == GIVEN_UP and not attempt.turns:
+                # Nothing was sent for it: it was not made.
+                return
             self._writer.append(attempt)
             self._summary.made += 1
             self._summary.transport_errors += attempt.status == "transport_error"
@@ -262,6 +305,19 @@ class _Matrix:
             return reply
 
         return limited
+
+
+def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one error behind a group: what a user can act on before anything else."""
+    leaves: list[BaseException] = []
+    waiting: list[BaseException] = [group]
+    while waiting:
+        error = waiting.pop(0)
+        if isinstance(error, BaseExceptionGroup):
+            waiting += error.exceptions
+        else:
+            leaves.append(error)
+    return next((error for error in leaves if isinstance(error, ToolbenchError)), leaves[0])
 
 
 @asynccontextmanager

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 import httpx
-import stamina
 from aiohttp import ClientError
 
 from toolbench.adapters.base import ProviderAdapter, Request, StreamAssembler
@@ -22,18 +22,18 @@ from toolbench.adapters.streams import LineSplitter
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
+from toolbench.running.patience import FIRST_WAIT, Endpoint, is_endpoints
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of
 
 TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
-RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0}
+RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0, "patience": 600.0}
 LARGEST_REPLY = 64 * 2**20
 """Bytes; no model answers that much, and a server that never stops must not fill the memory."""
 
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id")
 
-# Both write whole addresses, and with them keys in query strings, at INFO; stamina warns about each retry,
-# which the record holds anyway.
-for _name in ("httpx", "httpcore", "stamina"):
+# Both write whole addresses, and with them keys in query strings, at INFO.
+for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 
@@ -59,7 +59,11 @@ class Transport:
     timeouts
         Seconds: ``connect``, ``first_byte`` (silence between two reads) and ``total`` of one try.
     retries
-        ``tries`` in all, and ``max_wait`` seconds for one wait, a server's Retry-After included.
+        ``tries`` of one request that fails for itself, ``max_wait`` seconds at most between them, and
+        ``patience`` seconds with an endpoint that is away or has too much to do; with one try or no patience
+        nothing is waited for.
+    on_wait
+        Told one line whenever all requests to an endpoint wait.
     """
 
     def __init__(
@@ -68,11 +72,14 @@ class Transport:
         timeouts: Mapping[str, float] | None = None,
         retries: Mapping[str, float] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        on_wait: Callable[[str], None] | None = None,
     ) -> None:
         self._redact = redactor
         self._timeouts = {**TIMEOUTS, **(timeouts or {})}
         self._retries = {**RETRIES, **(retries or {})}
         self._transport = transport
+        self._on_wait = on_wait
+        self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> Transport:
@@ -105,48 +112,58 @@ class Transport:
         TransportError
             When there is no usable reply. Its message is redacted; ``retries`` says what was tried.
         """
-        retries: list[dict[str, JSON]] = []
-        started = time.monotonic()
+        endpoint, started = self._endpoint(model), time.monotonic()
+        tries, retries = int(self._retries["tries"]), list[dict[str, JSON]]()
+        own = 0
+        while True:
+            sent_at = await endpoint.enter()
+            try:
+                reply = await self._once(model, adapter, request, retries)
+            except TransportError as error:
+                endpoint.failed(error, sent_at)
+                retries.append(_noted(error, time.monotonic() - started))
+                error.retries = retries
+                waited_out = is_endpoints(error) and endpoint.patient and tries > 1
+                own += not waited_out
+                if not error.retryable or own >= tries or endpoint.closed is not None:
+                    raise
+                if not waited_out:
+                    await asyncio.sleep(self._own_wait(error, len(retries)))
+            except BaseException:
+                endpoint.dropped()
+                raise
+            else:
+                endpoint.answered()
+                return reply
 
-        def again(error: Exception) -> bool | float:
-            if not isinstance(error, TransportError):
-                return False
-            retries.append(
-                {
-                    "code": error.code,
-                    "status": error.status,
-                    "message": error.message,
-                    "retry_after": error.retry_after,
-                    "at_ms": round((time.monotonic() - started) * 1000, 1),
-                }
+    def given_up(self, model: ModelConfig) -> str | None:
+        """Return why nothing more is sent to a model's endpoint, or ``None`` while something is."""
+        return self._endpoint(model).closed
+
+    def _endpoint(self, model: ModelConfig) -> Endpoint:
+        """Return what is known of a model's endpoint: models of one address and key share their limits."""
+        key = (model.base_url, model.api_key_env)
+        if key not in self._endpoints:
+            self._endpoints[key] = Endpoint(
+                f"{model.provider}/{model.model}",
+                self._retries["patience"],
+                self._retries["max_wait"],
+                model.requests_per_minute,
+                self._on_wait,
             )
-            if not error.retryable:
-                return False
-            if len(retries) == 1 and error.code in ("connect", "connection_lost"):
-                # Most often a kept-alive connection that the server has closed: a fresh one needs no wait.
-                return 0.001
-            if error.retry_after is not None:
-                # A server that asks for more than the cap would be asked too early: give up instead.
-                return (
-                    max(error.retry_after, 0.001) if error.retry_after <= self._retries["max_wait"] else False
-                )
-            return True
+        return self._endpoints[key]
 
-        try:
-            async for attempt in stamina.retry_context(
-                on=again,
-                attempts=int(self._retries["tries"]),
-                timeout=None,
-                wait_initial=0.5,
-                wait_max=self._retries["max_wait"],
-                wait_jitter=1.0,
-            ):
-                with attempt:
-                    return await self._once(model, adapter, request, retries)
-        except TransportError as error:
-            error.retries = retries
-            raise
-        raise AssertionError("unreachable: the last try returns or raises")
+    def _own_wait(self, error: TransportError, number: int) -> float:
+        """Return the seconds before a request is tried again for a failure of its own."""
+        if error.retry_after is not None:
+            if error.retry_after > self._retries["max_wait"]:
+                # A server that asks for more than the cap would be asked too early: give up instead.
+                raise error
+            return max(error.retry_after, 0.001)
+        if number == 1 and error.code in ("connect", "connection_lost"):
+            # Most often a kept-alive connection that the server has closed: a fresh one needs no wait.
+            return 0.001
+        return min(self._retries["max_wait"], FIRST_WAIT * 2.0 ** (number - 1)) * random.uniform(0.5, 1.0)
 
     async def _once(
         self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
@@ -249,6 +266,17 @@ class Transport:
         reason = re.sub(r"\w+://\S+", "…", self._redact(" ".join(str(error).split())))
         reason = reason or type(error).__name__
         return f"{where}: {reason}"[:300]
+
+
+def _noted(error: TransportError, seconds: float) -> dict[str, JSON]:
+    """Return a failed try as the record keeps it."""
+    return {
+        "code": error.code,
+        "status": error.status,
+        "message": error.message,
+        "retry_after": error.retry_after,
+        "at_ms": round(seconds * 1000, 1),
+    }
 
 
 def _code_of(error: httpx.HTTPError) -> str:

@@ -36,6 +36,12 @@ class TerminalProgress:
         self._bar.set_description_str(f"{name} {attempt.lang} {attempt.condition}", refresh=False)
         self._bar.update(1)
 
+    def wait(self, line: str) -> None:
+        """Show why nothing is happening; pass it as ``on_wait``."""
+        from tqdm import tqdm
+
+        tqdm.write(visible(line).replace("\n", " "), file=sys.stderr)
+
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -176,8 +176,11 @@ def _replacing(target: Path) -> Iterator[Path]:
     try:
         yield draft
     finally:
-        if draft.exists():
-            os.replace(draft, target)
+        try:
+            if draft.exists():
+                os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def render(notebook: Path, title: str, warning: str | None = None) -> str:
@@ -245,8 +248,9 @@ def _with_own_loop(work: Callable[[], object]) -> None:
 def _kernel_manager(room: str, folder: str) -> type:
     """Return a manager of kernels that look nowhere but in this package, over IPC where the system has it.
 
-    ``room`` is a folder of this kernel's own, ``folder`` the one it works in. With IPC no port is opened; by default the sockets would lie in
-    the current folder under one name, and two notebooks executed at once talk to each other's kernel.
+    ``room`` is a folder of this kernel's own, ``folder`` the one it works in. With IPC no port is opened; by
+    default the sockets would lie in the current folder under one name, and two notebooks executed at once
+    talk to each other's kernel.
     """
     from jupyter_client.manager import AsyncKernelManager
 

@@ -144,6 +144,7 @@ class Session:
                 resume=resume,
                 retry_errors=resume,
                 on_attempt=self._take,
+                on_wait=self._wait,
             )
             self.state, self.problem = "finished", _shortfall(summary)
         except asyncio.CancelledError:
@@ -160,8 +161,13 @@ class Session:
             self._ended = time.monotonic()
             asyncio.get_running_loop().call_soon(self.on_change)
 
+    def _wait(self, line: str) -> None:
+        self.problem = line
+        self.on_change()
+
     def _take(self, progress: Progress) -> None:
         assert self.folder is not None
+        self.problem = None
         if self.live is None:
             self.live = LiveRun(self.folder)
         else:
