@@ -1,0 +1,92 @@
+"""Failures of all kinds at once, 64 attempts in flight: all that was planned is told, and it ends in time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.support import FAMILIES, SCRIPT, accounted, entry, play
+from tests.support import delivery, make_case
+from toolbench.simulator import Simulator
+
+IN_FLIGHT = 64
+REPETITIONS = 16
+TOTAL_S = 3.0
+TRIES = 2
+
+MIXTURE = (
+    "ok,500,ok,cut_stream,429_ms,ok,disconnect,html,ok,malformed_json,503,"
+    "ok,truncated_body,keep_alive,529,ok,error_200,mid_stream_error,ok,hang"
+)
+"""One step a request; equal requests of different attempts share the walk."""
+
+CASES = [
+    make_case(
+        id=f"lookup-{number}",
+        user=f"Where is ORD-12345{number}?",
+        expect={
+            "kind": "tool_call",
+            "calls": [{"tool": "get_order", "arguments": {"order_id": f"ORD-12345{number}"}}],
+        },
+    )
+    for number in range(2)
+]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIM_KEY", "any-key-will-do")
+
+
+def test_everything_planned_is_accounted_for_and_nothing_hangs(tmp_path: Path) -> None:
+    with Simulator(SCRIPT) as sim:
+        entries: list[dict[str, Any]] = [
+            entry(sim, protocol, MIXTURE, stream, provider="stream" if stream else "whole")
+            for protocol in FAMILIES
+            for stream in (False, True)
+        ]
+        # A forced choice that this model refuses is unsupported, whatever else goes wrong.
+        entries.append(entry(sim, "messages", model="sim-claude-no-forced"))
+        started = time.monotonic()
+        attempts = play(
+            tmp_path / "run",
+            [delivery().keep(CASES)],
+            entries,
+            conditions=["auto", {"name": "forced", "tool_choice": "required", "repetitions": 4}],
+            repetitions=REPETITIONS,
+            parallelism=IN_FLIGHT,
+            timeouts={"total": TOTAL_S},
+            retries={"tries": TRIES, "max_wait": 0.05},
+        )
+        took = time.monotonic() - started
+    counted = accounted(tmp_path / "run")
+    planned = len(entries) * len(CASES) * (REPETITIONS + 4)
+    assert counted.pop("planned") == planned == len(attempts) == sum(counted.values())
+    assert counted["unsupported"] >= len(CASES) * 4
+    assert min(counted["scored"], counted["transport_errors"]) > planned // 10
+    assert {attempt.stop for attempt in attempts if attempt.status == "transport_error"} >= {"timeout"}
+    # An attempt of two requests waits for at most four timeouts.
+    longest = max(attempt.seconds for attempt in attempts)
+    assert longest < 2 * TRIES * TOTAL_S + 5
+    assert took < len(entries) * (2 * TRIES * TOTAL_S + 5)
+
+
+def test_a_budget_stops_attempts_that_are_counted_as_such(tmp_path: Path) -> None:
+    with Simulator(SCRIPT) as sim:
+        entries = [entry(sim, protocol, "ok,500,ok,cut_stream,ok,disconnect") for protocol in FAMILIES]
+        attempts = play(
+            tmp_path / "run",
+            [delivery().keep(CASES)],
+            entries,
+            repetitions=8,
+            parallelism=IN_FLIGHT,
+            budgets={"attempt_requests": 1},
+            retries={"tries": 1},
+        )
+    counted = accounted(tmp_path / "run")
+    assert counted.pop("planned") == sum(counted.values()) == len(attempts)
+    assert counted["scored"] == 0
+    assert min(counted["budget_stops"], counted["transport_errors"]) > 0
