@@ -89,6 +89,9 @@ def _read(part: Part) -> _Sense:
     if done and not sense.predicates:
         sense.predicates = ["готово"]
     sense.denied = _denied(sense, finite)
+    if any(w.text == ":" for w in part.words) and sense.is_("performative"):
+        # «Записываю: Казань — Самара»
+        finite = [w for w in finite if not (w.has("1per") and w.has("pres"))]
     unreal = any(w.lemma in ("бы", "б") for w in part.words)
     accomplished = _completed(heads, finite, infinitives) or done or (not finite and _perfect(gerunds))
     sense.completed = accomplished and not unreal
@@ -403,7 +406,9 @@ def _is_able(sense: _Sense, infinitives: Sequence[Token]) -> bool:
         for h in sense.heads
         if h.lemma in grammar("able") and h.lemma not in open_ and not (h.has("past") and h.has("perf"))
     ]
-    nothing = any(w.lemma in ("нет", "нету") for w in sense.part.words) and infinitives
+    missing = any(w.lemma in ("нет", "нету") for w in sense.part.words)
+    bare = sense.denied and all(h.pos == "INFN" for h in sense.heads)
+    nothing = infinitives and (missing or bare)
     in_power = any(w.lemma in ("состояние", "сила") and w.has("loct") for w in sense.part.words)
     return bool(able or nothing or (in_power and infinitives) or _is_habit(sense))
 
@@ -554,7 +559,10 @@ def _proposes(senses: Sequence[_Sense], at: int) -> bool:
 def _offer(senses: list[_Sense]) -> None:
     """Turn promises that wait for the user's word into offers: «Назовите номер, и я проверю»."""
     waits = any(_waits(s) for s in senses)
+    again = any(s.mood is Mood.REQUESTED and s.is_("retrying") for s in senses)
     for sense in senses:
+        # «Загляните позже, попробуем снова»
+        waits = waits or (again and not grammar("attempts").isdisjoint(sense.predicates))
         may = sense.mood is Mood.ABLE and not sense.denied and sense.actor is not Actor.OTHER
         will = sense.mood is Mood.ASSERTED and sense.tense is Tense.FUTURE and sense.actor is not Actor.OTHER
         if waits and (may or will) and sense.part.kind in (Kind.MAIN, Kind.THAT) and not sense.denied:
@@ -563,7 +571,9 @@ def _offer(senses: list[_Sense]) -> None:
 
 def _waits(sense: _Sense) -> bool:
     """Whether a clause sets out what the user must say or do first."""
-    if sense.mood is Mood.REQUESTED or (sense.mood is Mood.ASKED and sense.heads):
+    if sense.mood is Mood.REQUESTED:
+        return not sense.is_("retrying")
+    if sense.mood is Mood.ASKED and sense.heads:
         return True
     if any(h.lemma in grammar("willing") and h.has("2per") for h in sense.heads):
         return True

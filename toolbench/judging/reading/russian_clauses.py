@@ -170,10 +170,14 @@ def _segments(words: Sequence[Token]) -> Iterator[Part]:
 def _finished(part: Part) -> Iterator[Part]:
     if part.words:
         part.kind = _kind(part)
-        part.predicative = part.kind not in (Kind.MAIN, Kind.INTERJECTION) or any(
-            is_predicate(w) for w in part.words
-        )
+        said = any(is_predicate(w) for w in part.words) or any(map(_cannot, part.words, part.words[1:]))
+        part.predicative = part.kind not in (Kind.MAIN, Kind.INTERJECTION) or said
         yield part
+
+
+def _cannot(word: Token, following: Token) -> bool:
+    """Whether «не» before an infinitive says that it cannot be done («цену не узнать»)."""
+    return word.lemma == "не" and following.pos == "INFN"
 
 
 def _closed(words: Sequence[Token], at: int, closing: str) -> int | None:

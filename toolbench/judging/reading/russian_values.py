@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -313,6 +315,8 @@ def _pair(words: Sequence[Token], at: int) -> Found | None:
 
 def _date(words: Sequence[Token], at: int) -> Found | None:
     """«5 декабря 2026 года», «пятого декабря», «5-го», «05.12»."""
+    if words[at].kind == "date":
+        return _value("date", words, at, at + 1, text=text) if (text := _full_date(words[at].text)) else None
     opened = _lemma_at(words, at) in ("с", "от")
     day = _simple(words, at + opened)
     if day is None or day.low % 1 or not 1 <= day.low <= 31:
@@ -331,6 +335,16 @@ def _date(words: Sequence[Token], at: int) -> Found | None:
         end += len(words[day.end].text) <= 4
     year, end = _year(words, end)
     return _value("date", words, start, end, text=f"{year or '-'}-{month:02d}-{int(day.low):02d}")
+
+
+def _full_date(spelled: str) -> str | None:
+    """Return the ISO form of «2026-12-05» or «05.12.2026»; month first where only that is a date."""
+    parts = [int(part) for part in re.split(r"\D", spelled)]
+    year, months = (parts[0], (parts[1:],)) if parts[0] > 31 else (parts[2], (parts[1::-1], parts[:2]))
+    for month, day in months:
+        with suppress(ValueError):
+            return date(year + 2000 * (year < 100), month, day).isoformat()
+    return None
 
 
 def _is_day(words: Sequence[Token], start: int, end: int, number_word: bool) -> bool:
