@@ -6,10 +6,12 @@ what a dictionary does not know, such as which verbs ask and which nouns stand f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 
+from toolbench.judging.reading.lexicon import Phrase, occurs, phrases
 from toolbench.judging.reading.russian_clauses import Kind, Part, Sentence, is_predicate, sentences
 from toolbench.judging.reading.russian_values import currencies, find_values
 from toolbench.judging.reading.russian_words import Token, data, grammar, lemma, tokens
@@ -107,12 +109,21 @@ def _read(part: Part) -> _Sense:
 
 def _in_sense(words: list[Token]) -> list[Token]:
     """Tell meanings of a verb apart by what stands beside it: who returns an error pays nothing."""
-    senses: dict[str, dict[str, list[str]]] = data()["senses"]
+    lemmas = [w.lemma for w in words]
     for at, word in enumerate(words):
-        for meaning, beside in senses.get(word.act, {}).items():
-            if any(w.lemma in beside for w in words):
+        for meaning, beside in _senses().get(word.act, {}).items():
+            if any(occurs(phrase, lemmas) for phrase in beside):
                 words[at] = replace(word, form=replace(word.form, lemma=meaning, act=meaning))
     return words
+
+
+@cache
+def _senses() -> Mapping[str, Mapping[str, Sequence[Phrase]]]:
+    """Return verb → other meaning → phrases that give it that meaning."""
+    return {
+        verb: {meaning: phrases(entries) for meaning, entries in senses.items()}
+        for verb, senses in data()["senses"].items()
+    }
 
 
 def _is_auxiliary(word: Token) -> bool:
@@ -201,10 +212,13 @@ def _placed_subject(words: Sequence[Token], verbs: Sequence[Token]) -> Token | N
         return None
     at = words.index(verb)
     before = next((w for w in words[:at] if w.pos == "NOUN" and "nomn" in w.form.may), None)
-    behind = next((w for w in words[at + 1 : at + 4] if w.pos == "NOUN" and "accs" in w.form.may), None)
+    behind = next((w for w in words[at + 1 : at + 4] if w.pos in _OBJECTS and "accs" in w.form.may), None)
     governed = before is not None and words.index(before) > 0 and words[words.index(before) - 1].pos == "PREP"
     agrees = before is not None and _agrees(before, verb)
     return before if behind is not None and agrees and not governed else None
+
+
+_OBJECTS = ("NOUN", "NPRO")
 
 
 def _agrees(noun: Token, verb: Token) -> bool:
