@@ -212,13 +212,14 @@ def _placed_subject(words: Sequence[Token], verbs: Sequence[Token]) -> Token | N
         return None
     at = words.index(verb)
     before = next((w for w in words[:at] if w.pos == "NOUN" and "nomn" in w.form.may), None)
-    behind = next((w for w in words[at + 1 : at + 4] if w.pos in _OBJECTS and "accs" in w.form.may), None)
+    behind = next((w for w in words[at + 1 : at + 4] if _may_be_object(w)), None)
     governed = before is not None and words.index(before) > 0 and words[words.index(before) - 1].pos == "PREP"
     agrees = before is not None and _agrees(before, verb)
     return before if behind is not None and agrees and not governed else None
 
 
-_OBJECTS = ("NOUN", "NPRO")
+def _may_be_object(word: Token) -> bool:
+    return "accs" in word.form.may and not word.form.may.isdisjoint(("NOUN", "NPRO"))
 
 
 def _agrees(noun: Token, verb: Token) -> bool:
