@@ -12,7 +12,7 @@ from typing import TypeVar
 from tests.support import attempt_of, called, delivery, make_case, said
 from toolbench.domain.case import Case
 from toolbench.domain.config import Config, ModelConfig
-from toolbench.domain.log import LogWriter
+from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.running.header import make_header

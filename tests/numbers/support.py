@@ -92,7 +92,7 @@ def renamed(
         Applied to each such attempt; ``None`` drops it.
     """
     lines = (source / "attempts.jsonl").read_text().splitlines()
-    first = json.loads(lines[0])
+    first = {**json.loads(lines[0]), "seal": None}
     written = [_header(first, target.name, models, price)]
     for attempt in map(json.loads, lines[1:]):
         written.append({**attempt, "run_id": target.name})

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support import ROOT, attempt_of, delivery, make_case, said
 from toolbench.domain.config import Config
-from toolbench.domain.log import LOG_NAME, LogWriter, RunLog
+from toolbench.domain.log import LOG_NAME, RunLog
+from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt
 from toolbench.errors import LogError
 from toolbench.running.header import make_header
@@ -187,7 +188,8 @@ def test_a_run_killed_in_the_middle_resumes_without_losing_or_repeating(tmp_path
     assert sorted(key for key, _ in after) == sorted(planned)
     assert all(dict(after)[key] == when for key, when in before.items())
     lines = (run / LOG_NAME).read_bytes().count(b"\n")
-    assert lines == len(planned) + 1
+    # The header, every attempt, and one line that says the run was resumed.
+    assert lines == len(planned) + 2
 
 
 def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
 def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str, object]) -> None:
     new_log(tmp_path / "r", 1)
     lines = (tmp_path / "r" / LOG_NAME).read_text().split("\n")
-    lines[0] = json.dumps({**json.loads(lines[0]), **change})
+    lines[0] = json.dumps({**json.loads(lines[0]), "seal": None, **change})
     (tmp_path / "r" / LOG_NAME).write_text("\n".join(lines))
     with pytest.raises(LogError, match=":1: "):
         RunLog.open(tmp_path / "r")
@@ -224,3 +226,143 @@ def test_a_line_nested_without_end_is_a_bad_line(tmp_path: Path) -> None:
     with (tmp_path / "r" / LOG_NAME).open("a") as log:
         log.write("[" * 100_000 + "\n")
     assert len(RunLog.open(tmp_path / "r").problems) == 1
+
+
+def changed(run: Path, number: int, **change: object) -> None:
+    """Change fields of one line of a log, and nothing else."""
+    file = run / LOG_NAME
+    lines = file.read_text(encoding="utf-8").split("\n")
+    lines[number] = json.dumps({**json.loads(lines[number]), **change}, ensure_ascii=False)
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+def test_an_edited_header_is_refused(tmp_path: Path) -> None:
+    new_log(tmp_path / "r")
+    changed(tmp_path / "r", 0, labels={"who": "somebody else"})
+    with pytest.raises(LogError, match=r"its seal does not fit"):
+        RunLog.open(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "log format 2: it was written by a newer toolbench"),
+        ({"colour": "red"}, "the header has 'colour': it was written by another version"),
+        ({"format": "x"}, "log format 'x': this version reads 1"),
+    ],
+    ids=["newer-format", "one-more-field", "no-format"],
+)
+def test_a_header_of_another_version_is_called_that(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    new_log(tmp_path / "r")
+    changed(tmp_path / "r", 0, **change)
+    with pytest.raises(LogError, match=message):
+        RunLog.open(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"repetition": 9}, "repetition 9 of this case and condition was not planned"),
+        ({"hashes": {"contract": "0" * 64}}, "was made with another contract than this run's"),
+        ({"hashes": {"case": "0" * 64}}, "was made with another case than this run's"),
+        ({"hashes": {"header": "0" * 64}}, "was made with another header than this run's"),
+        ({"turns": [{"decision": 1}]}, "turns"),
+        ({"seconds": "long"}, "seconds"),
+        ({"calls": [{"turn": "x"}]}, "calls"),
+    ],
+    ids=["repetition", "contract", "case", "header", "turns", "seconds", "calls"],
+)
+def test_a_line_that_is_not_of_this_run_or_of_a_wrong_type_costs_itself(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
+    new_log(tmp_path / "r")
+    changed(tmp_path / "r", 2, **change)
+    log = RunLog.open(tmp_path / "r")
+    assert len(list(log.attempts)) == 2
+    (problem,) = log.problems
+    assert problem.line == 3
+    assert reason in problem.reason
+
+
+def test_two_logs_joined_by_cat_give_the_first_and_name_the_rest(tmp_path: Path) -> None:
+    new_log(tmp_path / "r")
+    suite = delivery().keep([make_case(id="other", user="Bye!", expect={"kind": "text"})])
+    other = make_header(Config.from_json({"runs": [], "repetitions": 9}, "c"), [suite], "r")
+    (tmp_path / "s").mkdir()
+    with LogWriter(tmp_path / "s", plain) as writer:
+        writer.append(other)
+    lines = (tmp_path / "r" / LOG_NAME).read_text().split("\n")
+    strangers = [{**json.loads(line), "hashes": {"header": other.seal}} for line in lines[1:4]]
+    with (tmp_path / "r" / LOG_NAME).open("a") as log:
+        log.write((tmp_path / "s" / LOG_NAME).read_text())
+        log.writelines(json.dumps(value) + "\n" for value in strangers)
+    opened = RunLog.open(tmp_path / "r")
+    assert len(list(opened.attempts)) == 3
+    assert [problem.line for problem in opened.problems] == [5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("deleted", ["log", "folder", "replaced"])
+def test_a_log_that_is_taken_away_is_noticed_at_the_next_line(tmp_path: Path, deleted: str) -> None:
+    import shutil
+
+    made = new_log(tmp_path / "r")
+    with LogWriter(tmp_path / "r", plain) as writer:
+        writer.append(made[0])
+        if deleted == "folder":
+            shutil.rmtree(tmp_path / "r")
+        else:
+            (tmp_path / "r" / LOG_NAME).unlink()
+        if deleted == "replaced":
+            (tmp_path / "r" / LOG_NAME).write_text("")
+        with pytest.raises(LogError, match="deleted or replaced"):
+            writer.append(made[1])
+        with pytest.raises(LogError, match="deleted or replaced"):
+            writer.append(made[2])
+
+
+def test_deleting_the_lock_file_lets_no_second_writer_in(tmp_path: Path) -> None:
+    new_log(tmp_path / "r")
+    with LogWriter(tmp_path / "r", plain):
+        (tmp_path / "r" / ".lock").unlink(missing_ok=True)
+        with pytest.raises(LogError, match="another process"), LogWriter(tmp_path / "r", plain):
+            pass
+
+
+def test_nothing_is_moved_out_of_a_file_that_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / LOG_NAME).write_text("my diary, without a line end")
+    with LogWriter(tmp_path, plain) as writer, pytest.raises(LogError, match="does not begin as a log"):
+        writer.set_torn_tail_aside()
+    assert (tmp_path / LOG_NAME).read_text() == "my diary, without a line end"
+    assert not (tmp_path / f"{LOG_NAME}.bad").exists()
+
+
+def test_letters_are_written_as_letters(tmp_path: Path) -> None:
+    made = new_log(tmp_path / "r", 1)
+    with LogWriter(tmp_path / "r", plain) as writer:
+        writer.append(Attempt.from_json({**made[0].to_json(), "stop": "ответ \u2028"}))
+        writer.append(Attempt.from_json({**made[0].to_json(), "stop": "half \ud83d"}))
+    raw = (tmp_path / "r" / LOG_NAME).read_bytes()
+    assert "ответ".encode() in raw
+    assert rb"half \ud83d" in raw
+    (attempt,) = RunLog.open(tmp_path / "r").attempts
+    assert attempt.stop == "half \ud83d"
+    assert [earlier.stop for earlier in attempt.earlier] == ["answered", "ответ \u2028"]
+
+
+def test_lines_that_gather_are_flushed_together_and_all_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = new_log(tmp_path / "r")
+    flushes = []
+    real = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: (flushes.append(1), time.sleep(0.02), real(descriptor))
+    )
+    with LogWriter(tmp_path / "r", plain) as writer:
+        futures = [writer.submit(made[n % 3]) for n in range(200)]
+        for future in futures:
+            future.result()
+    assert len(flushes) < 50
+    assert (tmp_path / "r" / LOG_NAME).read_bytes().count(b"\n") == 204

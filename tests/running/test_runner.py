@@ -321,3 +321,68 @@ def test_every_cause_behind_a_group_is_told_as_itself() -> None:
     group = ExceptionGroup("many", [ExceptionGroup("inner", [OSError("x"), disk]), ValueError("y")])
     assert _cause(group) is disk
     assert isinstance(_cause(ExceptionGroup("one", [ExceptionGroup("two", [OSError(24, "files")])])), OSError)
+
+
+def test_what_decides_no_verdict_may_change_between_sessions_and_is_recorded(tmp_path: Path) -> None:
+    first = config(labels={"who": "me"}, budgets={"requests": 100})
+    run_matrix_sync(first, [SUITE], tmp_path / "r")
+    again = config(labels={"who": "you"}, parallelism=4, timeouts={"total": 5}, budgets={"seconds": 100})
+    assert run_matrix_sync(again, [SUITE], tmp_path / "r", resume=True).made == 0
+    (resumed,) = RunLog.open(tmp_path / "r").resumed
+    assert resumed.changes == [
+        "config.budgets.requests",
+        "config.budgets.seconds",
+        "config.labels.who",
+        "config.parallelism",
+        "config.timeouts.total",
+    ]
+    with pytest.raises(LogError, match=r"changed: config\.repetitions"):
+        run_matrix_sync(config(repetitions=3), [SUITE], tmp_path / "r", resume=True)
+
+
+def test_a_budget_is_kept_over_resumes(tmp_path: Path) -> None:
+    with Server(lambda n: (200, said("hi"))) as server:
+        settings = config(runs=[model(server.port)], baselines=[], repetitions=50, budgets={"requests": 20})
+        made = [
+            run_matrix_sync(settings, [SUITE], tmp_path / "r", resume=number > 0).made for number in range(3)
+        ]
+        assert made == [20, 0, 0]
+        assert len(server.seen) == 20
+
+
+def test_a_header_left_unfinished_by_a_crash_is_written_anew(tmp_path: Path) -> None:
+    run_matrix_sync(config(), [SUITE], tmp_path / "r")
+    file = tmp_path / "r" / LOG_NAME
+    file.write_bytes(file.read_bytes()[:300])
+    summary = run_matrix_sync(config(), [SUITE], tmp_path / "r", resume=True)
+    assert summary.complete
+    assert summary.set_aside is not None
+    assert (tmp_path / "r" / f"{LOG_NAME}.bad").read_bytes().startswith(b'{"run_id"')
+
+
+def test_a_run_whose_folder_vanishes_says_so(tmp_path: Path) -> None:
+    import shutil
+
+    def answer(number: int) -> tuple[int, dict[str, Any]]:
+        if number == 5:
+            shutil.rmtree(tmp_path / "r")
+        return 200, said("hi")
+
+    with Server(answer) as server:
+        settings = config(runs=[model(server.port)], baselines=[], repetitions=50, parallelism=4)
+        with pytest.raises(LogError, match="was deleted or replaced during the run"):
+            run_matrix_sync(settings, [SUITE], tmp_path / "r")
+        assert len(server.seen) < 20
+
+
+def test_a_retried_attempt_keeps_what_its_first_try_has_cost(tmp_path: Path) -> None:
+    from toolbench.numbers.frames import load
+
+    with Server(lambda n: (500, {"error": "x"}) if n <= 2 else (200, said("hi"))) as server:
+        settings = config(runs=[model(server.port)], baselines=[], repetitions=2)
+        run_matrix_sync(settings, [SUITE], tmp_path / "r")
+        run_matrix_sync(settings, [SUITE], tmp_path / "r", resume=True, retry_errors=True)
+    frame = load(tmp_path / "r")
+    assert frame["status"].eq("ok").all()
+    assert frame["failed_tries"].sum() == 2
+    assert frame["earlier_errors"].sum() == 2

@@ -124,7 +124,8 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
-    from toolbench.domain.log import LOG_NAME, LogWriter
+    from toolbench.domain.log import LOG_NAME
+    from toolbench.domain.log_writer import LogWriter
 
     target = tmp_path / "precious"
     target.write_text("mine")

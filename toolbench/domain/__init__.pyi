@@ -47,8 +47,8 @@ from .keys import AttemptKey as AttemptKey
 from .keys import PlayerKey as PlayerKey
 from .log import LOG_NAME as LOG_NAME
 from .log import BadLine as BadLine
-from .log import LogWriter as LogWriter
 from .log import RunLog as RunLog
+from .log_writer import LogWriter as LogWriter
 from .patterns import is_trap as is_trap
 from .patterns import pattern as pattern
 from .price import cost as cost

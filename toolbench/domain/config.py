@@ -18,6 +18,8 @@ from toolbench.errors import ConfigError
 PLACEHOLDER = re.compile(r"REPLACE_WITH|<[a-z _-]+>|CHANGE_?ME", re.IGNORECASE)
 SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
 Kind = Literal["baseline", "embedded", "http"]
+INDIFFERENT = frozenset({"parallelism", "timeouts", "retries", "budgets", "labels"})
+INDIFFERENT_OF_A_MODEL = frozenset({"parallelism", "requests_per_minute", "api_key_env", "price"})
 BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
 EMBEDDED, IN_PROCESS = "embedded:", "baseline:"
 
@@ -233,6 +235,20 @@ class Config:
             if name not in known:
                 raise ConfigError(f"unknown condition {name!r}; there are: {', '.join(known)}")
         return replace(self, conditions=tuple(known[name] for name in dict.fromkeys(names)))
+
+
+def decides_verdicts(snapshot: Mapping[str, Any]) -> dict[str, JSON]:
+    """Return what of a recorded configuration decides what a model is asked and how that is judged.
+
+    How fast, how patiently, for how much money and under which labels is left out: a run may be continued
+    with other values of these.
+    """
+    kept = {name: value for name, value in snapshot.items() if name not in INDIFFERENT}
+    kept["runs"] = [
+        {name: value for name, value in run.items() if name not in INDIFFERENT_OF_A_MODEL}
+        for run in snapshot.get("runs", ())
+    ]
+    return kept
 
 
 def _root_of(path: Path) -> Path:

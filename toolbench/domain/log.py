@@ -1,28 +1,25 @@
 """The append-only log of a run: ``<run>/attempts.jsonl``, a header line and one attempt a line.
 
-Each line goes out in one write and is flushed before the next attempt starts, so a killed process loses at
-most the attempts in flight. A torn last line is moved to ``attempts.jsonl.bad`` before anything is appended.
+What is wrong with one line costs that line and is named; what is wrong with the header is said as what it is.
+The other half, which writes, is :mod:`toolbench.domain.log_writer`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import orjson
-from filelock import FileLock, Timeout
 
-from toolbench.domain.canonical import JSON
+from toolbench.domain.canonical import JSON, too_deep
 from toolbench.domain.config import Condition
-from toolbench.domain.files import describe, no_link, schema_validator
+from toolbench.domain.files import describe, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
-from toolbench.domain.record import FORMAT, Attempt, RunHeader
+from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, SuiteError
 
@@ -47,12 +44,17 @@ class RunLog:
     """A run read from disk.
 
     ``attempts`` can be iterated any number of times; each pass reads the file again, one line in memory.
-    Where the same attempt occurs more than once (a transport error tried again), the last one counts.
+    Where the same attempt occurs more than once (a transport error tried again), the last one counts, and
+    carries the others as ``earlier``: what they cost was spent. ``resumed`` says when and with what changes
+    the run was continued.
     """
 
     path: Path
     header: RunHeader
     problems: list[BadLine] = field(default_factory=list)
+    resumed: list[Resumed] = field(default_factory=list)
+    _begun: bool = False
+    _superseded: set[tuple[int, int]] = field(default_factory=set)
     _last: dict[AttemptKey, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
@@ -68,32 +70,28 @@ class RunLog:
         """
         path = run / LOG_NAME if run.is_dir() else run
         problems: list[BadLine] = []
-        values = _read(path, problems)
-        first = next(values, None)
-        if first is None or first[2].get("type") != "run":
-            raise LogError(f"{path}:1: the run header is missing; this is not a usable log")
-        data = first[2]
-        if data.get("format") != FORMAT:
-            raise LogError(f"{path}:1: log format {data.get('format')!r}, this version reads {FORMAT}")
-        fault = next(iter(schema_validator("record").iter_errors(data)), None)
-        if fault is not None:
-            raise LogError(f"{path}:1: {describe(fault)}")
-        log = cls(path, RunHeader.from_json(data), problems)
+        header = _header(path)
+        log = cls(path, header, problems)
         try:
-            suites = log.header.load_suites()
-            conditions = log.header.load_conditions()
-            any(log.header.plan(suites))
+            suites = header.load_suites()
+            conditions = header.load_conditions()
+            planned = set(header.plan(suites))
         except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as fault:
             raise LogError(f"{path}:1: the run header cannot be used: {fault}") from None
-        for line, position, value in values:
-            if value.get("type") != "attempt":
-                problems.append(BadLine(str(path), line, "a second run header; ignored"))
-                continue
-            reason = _unusable(value, log.header, suites, conditions)
-            if reason:
+        for line, position, value in _read(path, problems):
+            if value["type"] == "resumed":
+                log.resumed.append(Resumed.from_json(value))
+            elif value["type"] == "run":
+                if log._begun:
+                    problems.append(BadLine(str(path), line, "a second run header; ignored"))
+                log._begun = True
+            elif reason := _unusable(value, header, suites, conditions, planned):
                 problems.append(BadLine(str(path), line, reason))
-                continue
-            log._last[AttemptKey.of(value)] = (line, position)
+            else:
+                key = AttemptKey.of(value)
+                if key in log._last:
+                    log._superseded.add(log._last[key])
+                log._last[key] = (line, position)
         return log
 
     def __len__(self) -> int:
@@ -108,88 +106,45 @@ class RunLog:
     def attempts(self) -> Iterator[Attempt]:
         """Every attempt, in the order of its last line."""
         wanted = set(self._last.values())
+        earlier: dict[AttemptKey, list[Attempt]] = {}
         for line, position, value in _read(self.path, [], validate=False):
-            if (line, position) in wanted:
-                yield Attempt.from_json(value)
+            if (line, position) in self._superseded:
+                attempt = Attempt.from_json(value)
+                earlier.setdefault(attempt.key, []).append(attempt)
+            elif (line, position) in wanted:
+                attempt = Attempt.from_json(value)
+                before = earlier.pop(attempt.key, None) if earlier else None
+                yield replace(attempt, earlier=tuple(before)) if before else attempt
 
 
-class LogWriter:
-    """Appends attempts to one run; a second writer is refused. Use as a context manager."""
+def _header(path: Path) -> RunHeader:
+    """Return the header that a log begins with, and say of any other file what it is.
 
-    def __init__(self, run: Path, redact: Callable[[str], str]) -> None:
-        self.path = run / LOG_NAME
-        self._redact = redact
-        self._lock = FileLock(run / ".lock")
-        self._descriptor = -1
-
-    def __enter__(self) -> LogWriter:
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise LogError(f"{self.path.parent}: another process is writing this run") from None
-        except OSError as fault:
-            raise LogError(f"{self.path.parent}: cannot be written ({fault.strerror})") from None
-        try:
-            self._descriptor = no_link(str(self.path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        except OSError as fault:
-            self._lock.release()
-            raise LogError(f"{self.path}: cannot be written ({fault.strerror})") from None
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.close(self._descriptor)
-        self._lock.release()
-
-    def append(self, record: RunHeader | Attempt) -> None:
-        """Write one line and force it to disk.
-
-        Raises
-        ------
-        LogError
-            When the disk refuses; what was written before stays whole.
-        """
-        # The transport has redacted what it received; this is the second lock on the same door.
-        text = self._redact(json.dumps(record.to_json(), ensure_ascii=True, allow_nan=False))
-        line = text.encode() + b"\n"
-        try:
-            if os.write(self._descriptor, line) != len(line):
-                raise LogError(f"{self.path}: the disk is full; resume the run when there is room")
-            os.fsync(self._descriptor)
-        except OSError as fault:
-            raise LogError(
-                f"{self.path}: cannot be written ({fault.strerror}); resume the run later"
-            ) from None
-
-    def set_torn_tail_aside(self) -> BadLine | None:
-        """Move an unfinished last line to ``attempts.jsonl.bad`` and say so."""
-        try:
-            torn = self._cut_tail()
-        except OSError as fault:
-            reason = f"cannot be mended ({fault.strerror}); free some space first"
-            raise LogError(f"{self.path}: {reason}") from None
-        if torn is None:
-            return None
-        lines, tail = torn
-        reason = f"unfinished line of {len(tail)} bytes set aside in {LOG_NAME}.bad"
-        return BadLine(str(self.path), lines + 1, reason)
-
-    def _cut_tail(self) -> tuple[int, bytes] | None:
-        end = lines = size = 0
-        with open(self.path, "rb") as stream:
-            for raw in stream:
-                size += len(raw)
-                if raw.endswith(b"\n"):
-                    end, lines = size, lines + 1
-            if end == size:
-                return None
-            stream.seek(end)
-            tail = stream.read()
-        with open(self.path.with_name(LOG_NAME + ".bad"), "ab", opener=no_link) as bad:
-            bad.write(tail + b"\n")
-        os.truncate(self.path, end)
-        return lines, tail
+    Raises
+    ------
+    LogError
+        When there is no log, or its header is missing, of another version, or not as it was written.
+    """
+    first = next(_lines(path, []), None)
+    data = first[2] if first is not None else None
+    if first is None or first[0] != 1 or not isinstance(data, dict) or data.get("type") != "run":
+        raise LogError(f"{path}:1: the run header is missing; this is not a usable log")
+    version = data.get("format")
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
+        why = "it was written by a newer toolbench" if newer else f"this version reads {FORMAT}"
+        raise LogError(f"{path}:1: log format {version!r}: {why}")
+    unknown = sorted(set(data) - {entry.name for entry in fields(RunHeader)})
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        raise LogError(f"{path}:1: the header has {names}: it was written by another version of toolbench")
+    fault = next(iter(schema_validator("record").iter_errors(data)), None)
+    if fault is not None:
+        raise LogError(f"{path}:1: {describe(fault)}")
+    header = RunHeader.from_json(data)
+    if header.seal is not None and header.seal != header.sealed().seal:
+        raise LogError(f"{path}:1: the run header was changed after it was written; its seal does not fit")
+    return header
 
 
 def _unusable(
@@ -197,19 +152,52 @@ def _unusable(
     header: RunHeader,
     suites: Mapping[str, Suite],
     conditions: Mapping[str, Condition],
+    planned: set[AttemptKey],
 ) -> str | None:
     """Return why an attempt cannot be used as one of this run, or ``None``."""
     if value["run_id"] != header.run_id:
         return f"belongs to run {value['run_id']!r}, not {header.run_id!r}"
+    if AttemptKey.of(value) not in planned:
+        return _unplanned(value, header, suites, conditions)
+    reason = _foreign(value["hashes"], header, suites[value["suite"]], value["lang"], value["case_id"])
+    if reason is None:
+        reason = _without_record(value)
+    if reason is None:
+        try:
+            Attempt.from_json(value)
+        except (TypeError, KeyError, ValueError, AttributeError) as fault:
+            reason = f"cannot be read as an attempt: {' '.join(str(fault).split())[:120]}"
+    return reason
+
+
+def _unplanned(
+    value: Mapping[str, Any],
+    header: RunHeader,
+    suites: Mapping[str, Suite],
+    conditions: Mapping[str, Condition],
+) -> str:
     suite = suites.get(value["suite"])
     if suite is None or (value["lang"], value["case_id"]) not in suite.case_by_key:
         return "names a case that the run does not have"
     if value["condition"] not in conditions:
         return "names a condition that the run does not have"
-    players = {PlayerKey.of(player) for player in header.players}
-    if PlayerKey.of(value) not in players:
+    if PlayerKey.of(value) not in {PlayerKey.of(player) for player in header.players}:
         return "names a model that the run does not have"
-    return _without_record(value)
+    return f"repetition {value['repetition']} of this case and condition was not planned"
+
+
+def _foreign(
+    hashes: Mapping[str, str], header: RunHeader, suite: Suite, lang: str, case_id: str
+) -> str | None:
+    """Return which part of the run an attempt was made with another version of, or ``None``."""
+    own = {name: suite.hashes.get(name) for name in ("contract", "executor", "rules")}
+    own["case"] = suite.case_by_key[lang, case_id].hash
+    if header.seal is not None:
+        own["header"] = header.seal
+    for name, expected in own.items():
+        if name in hashes and hashes[name] != expected:
+            return f"was made with another {name} than this run's"
+    return None
 
 
 def _without_record(value: Mapping[str, Any]) -> str | None:
@@ -230,6 +218,16 @@ def _read(
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield ``(line, position in line, value)`` of every valid record; two glued records count as two."""
     validator = schema_validator("record")
+    for number, position, value in _lines(path, problems):
+        error = next(iter(validator.iter_errors(value)), None) if validate else None
+        if error is None:
+            yield number, position, value
+        else:
+            problems.append(BadLine(str(path), number, describe(error)))
+
+
+def _lines(path: Path, problems: list[BadLine]) -> Iterator[tuple[int, int, Any]]:
+    """Yield ``(line, position in line, value)`` of everything that is JSON."""
     try:
         stream = open(path, "rb")  # noqa: SIM115 - closed below; the error needs its own line
     except FileNotFoundError:
@@ -247,11 +245,10 @@ def _read(
                 problems.append(BadLine(str(path), number, f"{torn}not valid JSON: {fault}"))
                 continue
             for position, value in enumerate(values):
-                error = next(iter(validator.iter_errors(value)), None) if validate else None
-                if error is None:
-                    yield number, position, value
+                if too_deep(value):
+                    problems.append(BadLine(str(path), number, "nested too deeply"))
                 else:
-                    problems.append(BadLine(str(path), number, describe(error)))
+                    yield number, position, value
 
 
 def _values(raw: bytes) -> list[JSON]:

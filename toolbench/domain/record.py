@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from toolbench.domain.canonical import JSON
+from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.config import Condition, Selection
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.keys import AttemptKey
@@ -109,6 +109,8 @@ class Attempt:
     error: Mapping[str, JSON] | None = None
     retries: Sequence[Mapping[str, JSON]] = ()
     type: Literal["attempt"] = "attempt"
+    earlier: tuple[Attempt, ...] = field(default=(), compare=False)
+    """Lines of the log that this one takes the place of; not part of its own line."""
 
     @property
     def key(self) -> AttemptKey:
@@ -126,7 +128,9 @@ class Attempt:
 
     def to_json(self) -> dict[str, JSON]:
         """Return one log line as a plain object."""
-        return asdict(self)
+        data = asdict(replace(self, earlier=()))
+        del data["earlier"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Attempt:
@@ -156,6 +160,26 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Resumed:
+    """A line that says when a run was continued, by which versions, and which settings had changed."""
+
+    at: str
+    versions: Mapping[str, str]
+    git_commit: str | None = None
+    changes: Sequence[str] = ()
+    type: Literal["resumed"] = "resumed"
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the line as a plain object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Resumed:
+        """Rebuild from a log line."""
+        return cls(**data)
+
+
+@dataclass(frozen=True)
 class RunHeader:
     """First line of a log: everything that is fixed before the first request.
 
@@ -175,6 +199,7 @@ class RunHeader:
     gates: Mapping[str, JSON] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
+    seal: str | None = None
     type: Literal["run"] = "run"
 
     def to_json(self) -> dict[str, JSON]:
@@ -185,6 +210,11 @@ class RunHeader:
     def from_json(cls, data: Mapping[str, Any]) -> RunHeader:
         """Rebuild from the first line of a log."""
         return cls(**data)
+
+    def sealed(self) -> RunHeader:
+        """Return the header with the hash of all the rest of it, which its attempts carry as well."""
+        plain = replace(self, seal=None)
+        return replace(self, seal=sha256(plain.to_json()))
 
     def load_suites(self) -> dict[str, Suite]:
         """Return the suites as they were when the run started."""

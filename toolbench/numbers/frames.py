@@ -109,6 +109,9 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
         Tokens (cached are part of input, reasoning of output) and cost; NaN where unknown.
     failed_tries, unpriced_tries
         Requests that failed, and those among them that may have been billed without a usage report.
+    earlier_errors
+        Times this attempt ended in a transport error before a resume made it again; what those tries used
+        up is part of tokens, cost and failed tries.
 
     Raises
     ------

@@ -160,7 +160,7 @@ class _Groups:
 
 
 _NEEDED = [
-    *("scored", "judged", "status", "case_id", "currency"),
+    *("scored", "judged", "status", "case_id", "currency", "earlier_errors"),
     *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
     *dict.fromkeys(rate.due for rate in RATES if rate.due not in (None, "judged")),
 ]
@@ -171,8 +171,10 @@ def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str,
     counts = {name: int((group["status"] == status).sum()) for name, status in STATUSES.items()}
     for name, count in {"attempted": made, **counts, "scored": int(group["scored"].sum())}.items():
         yield figure(name, count, count, unit="attempts")
-    failed = counts["transport_errors"]
-    yield figure("transport_error_share", ratio(failed, made), failed, made, unit="attempts made")
+    # An attempt that failed and was made again on a resume has failed all the same.
+    again = int(group["earlier_errors"].sum())
+    failed, tried = counts["transport_errors"] + again, made + again
+    yield figure("transport_error_share", ratio(failed, tried), failed, tried, unit="attempts made")
     if planned is not None:
         yield figure("planned", planned, planned, unit="attempts")
         yield figure("coverage", ratio(made, planned), made, planned, unit="planned attempts")

@@ -45,6 +45,7 @@ AMOUNTS = [
     "seconds",
     "failed_tries",
     "unpriced_tries",
+    "earlier_errors",
 ]
 TEXTS = ["case_hash", "status", "stop", "error", "kind", "behaviour", "answer", "currency"]
 TUPLES = ["tags", "codes", "missing_tools", "tools_due"]
@@ -124,8 +125,9 @@ def identity(attempt: Attempt, case_class: str) -> dict[str, Any]:
 
 def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return everything about an attempt that is not identity or fact of its case."""
-    usages = [turn.decision.usage for turn in attempt.turns]
-    failed, unpriced = failed_tries(attempt)
+    every = (*attempt.earlier, attempt)
+    usages = [turn.decision.usage for one in every for turn in one.turns]
+    failed, unpriced = (sum(counts) for counts in zip(*map(failed_tries, every), strict=True))
     first = attempt.turns[0] if attempt.turns else None
     verdict = judged.verdict
     return {
@@ -140,11 +142,12 @@ def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | Non
         "output_tokens": _total([usage.output for usage in usages]),
         "cached_tokens": _total([usage.cached_input for usage in usages]),
         "reasoning_tokens": _total([usage.reasoning for usage in usages]),
-        "cost": attempt_cost(attempt, price),
+        "cost": _total([attempt_cost(one, price) for one in every]),
         "currency": price["currency"] if price else None,
         "seconds": attempt.seconds,
         "failed_tries": failed,
         "unpriced_tries": unpriced,
+        "earlier_errors": sum(one.status == "transport_error" for one in attempt.earlier),
         **(_judged(verdict) if verdict else {"codes": (), "missing_tools": ()}),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from toolbench.domain.canonical import JSON, canonical_json, sha256
+from toolbench.domain.canonical import JSON, canonical_json, loads_strict, sha256
 from toolbench.domain.config import Config
 from toolbench.domain.environment import code_commit, now, versions
 from toolbench.domain.files import read_json, schema_validator
@@ -30,7 +30,7 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
             for lang in suite.langs:
                 suite.prompt(lang, condition.prompt)
     gates = read_json(config.root / config.gates, "gates", ConfigError) if config.gates else None
-    snapshot = config.snapshot()
+    snapshot = loads_strict(canonical_json(config.snapshot()))
     header = RunHeader(
         run_id=run_id,
         started_at=now(),
@@ -50,7 +50,7 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
         git_commit=code_commit(),
         gates=gates,
         labels=dict(config.labels),
-    )
+    ).sealed()
     if not any(True for _ in header.plan()):
         raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
     return header
@@ -62,12 +62,18 @@ def public_text(header: RunHeader) -> str:
 
 
 def differences(old: Mapping[str, JSON], new: Mapping[str, JSON], path: str = "") -> list[str]:
-    """Return the dotted names of the hashes that differ."""
+    """Return the dotted names of what differs between two JSON objects."""
     found: list[str] = []
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if isinstance(before, dict) and isinstance(after, dict):
             found += differences(before, after, f"{path}{name}.")
+        elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+            found += differences(_numbered(before), _numbered(after), f"{path}{name}.")
         elif before != after:
             found.append(f"{path}{name}")
     return found
+
+
+def _numbered(values: Sequence[JSON]) -> dict[str, JSON]:
+    return {str(index): value for index, value in enumerate(values)}

@@ -16,10 +16,12 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.base import Request
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import canonical_json, sha256
-from toolbench.domain.config import Config, ModelConfig
+from toolbench.domain.config import Config, ModelConfig, decides_verdicts
+from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
-from toolbench.domain.log import LOG_NAME, BadLine, LogWriter, RunLog
-from toolbench.domain.record import Attempt, Progress, RunHeader
+from toolbench.domain.log import LOG_NAME, BadLine, RunLog
+from toolbench.domain.log_writer import LogWriter
+from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
@@ -106,18 +108,27 @@ async def run_matrix(
     summary = RunSummary(path=output)
     _make_folder(output, resume)
     redactor = redactor_for(config, public_text(header))
+    budget = Budget(config.budgets)
+    finished: set[AttemptKey] = set()
     with LogWriter(output, redactor) as writer:
-        if (output / LOG_NAME).stat().st_size:
+        if not writer.empty:
+            if not resume:
+                raise _holds_a_run(output)
             summary.set_aside = writer.set_torn_tail_aside()
-            header, finished = _continue(output, header, retry_errors)
-        else:
+        if writer.empty:
+            # Also after a header that a crash had left unfinished: nothing has been made yet.
             writer.append(header)
-            finished = set()
+        else:
+            log = RunLog.open(output)
+            writer.append(Resumed(now(), header.versions, header.git_commit, _changes(log.header, header)))
+            budget.carry_over(log, config.players)
+            finished = _finished(log, retry_errors)
+            header = log.header
         plan = list(header.plan())
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
         todo = [planned for planned in plan if planned not in finished]
-        matrix = _Matrix(config, header, writer, redactor, summary, on_attempt, on_wait)
+        matrix = _Matrix(config, header, writer, redactor, summary, budget, on_attempt, on_wait)
         await matrix.run(todo)
     return summary
 
@@ -193,6 +204,7 @@ class _Matrix:
         writer: LogWriter,
         redactor: Redactor,
         summary: RunSummary,
+        budget: Budget,
         on_attempt: Callable[[Progress], None] | None,
         on_wait: Callable[[str], None] | None,
     ) -> None:
@@ -205,10 +217,12 @@ class _Matrix:
         self._on_wait = on_wait
         self._suites = header.load_suites()
         self._conditions = header.load_conditions()
-        self._budget = Budget(config.budgets)
+        self._budget = budget
         self._hopeless = 0
 
     async def run(self, todo: Sequence[AttemptKey]) -> None:
+        # What earlier sessions have spent may be all there is.
+        self._summary.stopped = self._budget.reached()
         heart = asyncio.create_task(_beat())
         try:
             settings = self._config.timeouts, self._config.retries
@@ -248,7 +262,8 @@ class _Matrix:
             if attempt.stop == GIVEN_UP and not attempt.turns:
                 # Nothing was sent for it: it was not made.
                 return
-            self._writer.append(attempt)
+            # A run that is stopped now has still made this attempt: the line goes out in any case.
+            await asyncio.shield(asyncio.wrap_future(self._writer.submit(attempt)))
             self._summary.made += 1
             self._summary.transport_errors += attempt.status == "transport_error"
             self._summary.judge_errors += attempt.status == "judge_error"
@@ -279,6 +294,7 @@ class _Matrix:
             "prompt": suite.hashes[prompt],
             "case": case.hash,
             "config": str(self._header.hashes["config"]),
+            **({"header": self._header.seal} if self._header.seal else {}),
         }
         if condition.descriptions:
             hashes["descriptions"] = suite.hashes[f"descriptions.{condition.descriptions}"]
@@ -349,7 +365,7 @@ def _in_process(player: Player) -> Send:
 def _make_folder(output: Path, resume: bool) -> None:
     log = output / LOG_NAME
     if log.exists() and log.stat().st_size and not resume:
-        raise LogError(f"{output}: already holds a run; add --resume to continue it or choose another folder")
+        raise _holds_a_run(output)
     if resume and not log.exists():
         raise LogError(f"{log}: no run to resume there")
     try:
@@ -358,24 +374,38 @@ def _make_folder(output: Path, resume: bool) -> None:
         raise LogError(f"{output}: cannot be created ({fault.strerror})") from None
 
 
-def _continue(output: Path, fresh: RunHeader, retry_errors: bool) -> tuple[RunHeader, set[AttemptKey]]:
-    """Return the header of the log and the attempts that need not be made again.
+def _holds_a_run(output: Path) -> LogError:
+    return LogError(f"{output}: already holds a run; add --resume to continue it or choose another folder")
+
+
+def _changes(old: RunHeader, fresh: RunHeader) -> list[str]:
+    """Return the settings that have changed since the run began and decide no verdict.
 
     Raises
     ------
     LogError
-        When configuration, suites or gates are no longer those the run started with.
+        When something has changed that does: models, their settings, suites, conditions or gates.
     """
-    log = RunLog.open(output)
-    changed = differences(log.header.hashes, fresh.hashes)
-    if changed:
+    decisive = [
+        *differences(decides_verdicts(old.config), decides_verdicts(fresh.config), "config."),
+        *differences({**old.hashes, "config": None}, {**fresh.hashes, "config": None}),
+    ]
+    if decisive:
         raise LogError(
-            f"{output}: cannot be resumed, since the run started these changed: {', '.join(changed)}; "
+            f"{old.run_id}: cannot be resumed, since the run started these changed: {', '.join(decisive)}; "
             "restore them or start a new run"
         )
+    return [
+        *differences(old.config, fresh.config, "config."),
+        *differences(old.versions, fresh.versions, "versions."),
+    ]
+
+
+def _finished(log: RunLog, retry_errors: bool) -> set[AttemptKey]:
+    """Return the attempts that need not be made again."""
     if not retry_errors:
-        return log.header, log.keys
-    return log.header, {a.key for a in log.attempts if a.status != "transport_error"}
+        return log.keys
+    return {a.key for a in log.attempts if a.status not in ("transport_error", "judge_error")}
 
 
 async def _beat() -> None:
