@@ -195,7 +195,7 @@ async def test_a_stream_that_drips_for_ever() -> None:
 
 
 async def test_a_stream_without_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_REPLY", 1000)
+    monkeypatch.setattr(module, "LARGEST_STREAM", 1000)
     error = await failure([b": filler\n" * 200])
     assert (error.code, error.retryable) == ("too_large", False)
 

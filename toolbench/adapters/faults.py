@@ -15,6 +15,8 @@ from typing import Any
 from toolbench.domain.canonical import JSON, loads_strict, too_deep
 from toolbench.errors import TransportError
 
+LONGEST_ERROR = 100_000
+"""Characters of an error body that are read."""
 _MESSAGE_LIMIT = 300
 
 
@@ -30,6 +32,7 @@ def classify(status: int, headers: Mapping[str, str], body: str) -> TransportErr
 
     ``x-should-retry`` overrides the table, as the vendors' own clients do.
     """
+    body = body[:LONGEST_ERROR]
     for row in _table("faults"):
         low, high = row["status"]
         if low <= status <= high and re.search(row.get("text", ""), body, re.IGNORECASE):
@@ -90,7 +93,7 @@ def error_text(body: str) -> str:
             value = body
     except ValueError:
         # Proxies answer with HTML pages; the markup helps nobody.
-        return _one_line(re.sub(r"<[^>]*>", " ", body)) or "(empty body)"
+        return _one_line(re.sub(r"<[^<>]*>", " ", body)) or "(empty body)"
     if isinstance(value, list) and value:
         value = value[0]
     for key in ("error", "message", "detail"):

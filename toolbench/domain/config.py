@@ -335,6 +335,17 @@ def _refuse_keys(data: JSON, where: str, path: str = "") -> None:
                     f"{where}: {path}{name}: keys are never written here; name an environment variable "
                     "in api_key_env (or write env:NAME as a header's value)"
                 )
+            if (
+                name == "api_key_env"
+                and isinstance(value, str)
+                and not re.fullmatch(r"[A-Za-z_]\w{0,63}", value)
+            ):
+                raise ConfigError(
+                    f"{where}: {path}{name}: is no name of an environment variable (and is not shown: "
+                    "it may be the key itself)"
+                )
+            if name == "base_url" and isinstance(value, str) and not re.match(r"[a-z]+:", value):
+                raise ConfigError(f"{where}: {path}{name}: begins with no scheme, such as https://")
             _refuse_keys(value, where, f"{path}{name}.")
     elif isinstance(data, list):
         for index, value in enumerate(data):

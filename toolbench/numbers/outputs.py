@@ -44,6 +44,8 @@ COUNTED = (
 
 ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
 ERRORS_BESIDE = ("suite", "lang", "condition", "reason")
+LONGEST_CELL = 2000
+"""Characters of one cell of ``errors.csv``; the log has the whole."""
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that break a line, reorder it or do not show: they are spelt out."""
@@ -136,6 +138,7 @@ def errors_csv(scored: ScoredRun) -> str:
 def safe_cell(value: object) -> str:
     """Return a text that no spreadsheet evaluates and that stays on one line."""
     text = "" if value is None else str(value)
+    text = text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}… ({len(text)} characters)"
     guarded = f"'{text}" if _FORMULA.match(text) else text
     return guarded if guarded.isprintable() else "".join(map(_spelt, guarded))
 

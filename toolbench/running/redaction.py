@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from urllib.parse import quote, quote_plus, unquote, urlsplit
+from collections.abc import Iterable, Iterator, Mapping
+from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.errors import ConfigError
@@ -21,7 +22,7 @@ _SHORTEST_SECRET = 6
 
 
 class Redactor:
-    """Replaces known secret values in any text, also URL-quoted, base64 and escaped as JSON strings are.
+    """Replaces known secret values in any text, in every spelling that :func:`spellings` knows.
 
     Parameters
     ----------
@@ -36,13 +37,10 @@ class Redactor:
         forms: set[str] = set()
         for secret in secrets:
             if len(secret) >= _SHORTEST_SECRET and secret not in public:
-                encoded = base64.b64encode(secret.encode("utf-8", "replace")).decode()
-                quoted = quote(secret, safe="", errors="replace"), quote_plus(secret, errors="replace")
-                escaped = json.dumps(secret)[1:-1], secret.replace("/", "\\/")
-                forms |= {secret, *quoted, *escaped, encoded, encoded.rstrip("=")}
+                forms |= set(spellings(secret))
         # Longest first, so that no form leaves the tail of a longer one behind.
         pattern = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-        self._pattern = re.compile(pattern) if pattern else None
+        self._pattern = re.compile(pattern, re.IGNORECASE) if pattern else None
 
     def __call__(self, text: str) -> str:
         """Return the text without any known secret."""
@@ -53,6 +51,29 @@ class Redactor:
         return {
             name.lower(): self(value) for name, value in headers.items() if KEPT_HEADERS.match(name.lower())
         }
+
+
+def spellings(secret: str) -> Iterator[str]:
+    """Yield every form in which a server, a proxy or an error page may give a secret back.
+
+    Letter case is left to who compares. Base64 is found whatever stood before the secret in what was
+    encoded ("Bearer k", "user:k"): the letters that only the secret decides are the same at each of three
+    offsets.
+    """
+    raw = secret.encode("utf-8", "replace")
+    yield secret
+    yield from (quote(secret, safe="", errors="replace"), quote_plus(secret, errors="replace"))
+    yield "".join(f"%{byte:02x}" for byte in raw)
+    yield from (unquote(secret), unquote_plus(secret))
+    yield from (json.dumps(secret)[1:-1], secret.replace("/", "\\/"), html.escape(secret))
+    yield "".join(f"\\u{ord(letter):04x}" if not letter.isalnum() else letter for letter in secret)
+    yield raw.hex()
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
+        # The first letters also depend on what stood before, the last one on what follows.
+        sure = encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        if len(sure) >= _SHORTEST_SECRET:
+            yield from (sure, sure.replace("+", "-").replace("/", "_"))
 
 
 def key_of(model: ModelConfig) -> str | None:
@@ -111,7 +132,9 @@ def _stripped(name: str) -> str:
 
 def _variable(name: str, model: ModelConfig) -> str:
     value = _stripped(name)
-    where = f"runs: {model.provider}/{model.model}: the environment variable {name}"
+    # What does not look like a name may be the key itself, typed into the wrong place.
+    shown = name if re.fullmatch(r"[A-Z][A-Z_]*[0-9]{0,3}[A-Z_]*", name) else "that is named"
+    where = f"runs: {model.provider}/{model.model}: the environment variable {shown}"
     if not value:
         raise ConfigError(f"{where} is not set")
     if not (value.isascii() and value.isprintable()):

@@ -9,6 +9,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -22,13 +23,19 @@ from toolbench.adapters.streams import LineSplitter
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
+from toolbench.running.decoding import ACCEPTED, Unpacker
 from toolbench.running.patience import FIRST_WAIT, Endpoint, is_endpoints
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of
 
 TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
 RETRIES: Mapping[str, float] = {"tries": 4, "max_wait": 60.0, "patience": 600.0}
-LARGEST_REPLY = 64 * 2**20
-"""Bytes; no model answers that much, and a server that never stops must not fill the memory."""
+LARGEST_REPLY = 8 * 2**20
+LARGEST_STREAM = 64 * 2**20
+"""Bytes, unpacked; a stream wraps every word in hundreds of them. No model answers that much, and a server
+that never stops must not fill the memory."""
+
+FILES = 64
+"""Descriptors left to the log, the libraries and what else the process has open."""
 
 REQUEST_IDS = ("x-request-id", "request-id", "mistral-correlation-id")
 
@@ -85,13 +92,14 @@ class Transport:
     async def __aenter__(self) -> Transport:
         from httpx_aiohttp import AiohttpTransport
 
-        limits = httpx.Limits(max_connections=512, max_keepalive_connections=128)
+        limits = httpx.Limits(max_connections=_most_connections(), max_keepalive_connections=128)
         timeout = httpx.Timeout(self._timeouts["first_byte"], connect=self._timeouts["connect"])
         self._client = httpx.AsyncClient(
             # Plain httpx loses an order of magnitude at 64 connections; see tests/bench/transport.py.
             transport=self._transport or AiohttpTransport(limits=limits),
             timeout=timeout,
             follow_redirects=False,
+            headers={"accept-encoding": ACCEPTED},
         )
         return self
 
@@ -210,7 +218,7 @@ class Transport:
         if not response.is_success:
             raise classify(response.status_code, kept, text)
         if assembler and _is_streamed(response):
-            body = assembler.finish()
+            body = _assembled(assembler, text, response)
             whole = json.dumps(body)
             if self._redact(whole) != whole:
                 # A secret cut in two by the stream: only the redacted whole may be kept.
@@ -239,7 +247,7 @@ class Transport:
 
         Lines are redacted one by one; a secret that a stream cuts in two is found in the assembled reply.
         """
-        splitter, lines, size = LineSplitter(), list[str](), 0
+        splitter, lines = LineSplitter(), list[str]()
         first: float | None = None
         streamed = assembler is not None and response.is_success and _is_streamed(response)
 
@@ -252,11 +260,13 @@ class Transport:
                     if first is None and assembler.has_content:
                         first = time.monotonic()
 
-        async for chunk in response.aiter_bytes():
-            size += len(chunk)
-            if size > LARGEST_REPLY:
-                raise TransportError("too_large", f"the reply is longer than {LARGEST_REPLY} bytes", 200)
-            take(splitter.feed(chunk))
+        limit = LARGEST_STREAM if streamed else LARGEST_REPLY
+        # A transport that hands over whole replies, as a test's does, has unpacked them as well.
+        whole = response.is_stream_consumed
+        unpacker = Unpacker("" if whole else response.headers.get("content-encoding", ""), limit)
+        async for chunk in response.aiter_bytes() if whole else response.aiter_raw():
+            for piece in unpacker.feed(chunk):
+                take(splitter.feed(piece))
         take([splitter.rest()])
         return "\n".join(lines), first
 
@@ -266,6 +276,16 @@ class Transport:
         reason = re.sub(r"\w+://\S+", "…", self._redact(" ".join(str(error).split())))
         reason = reason or type(error).__name__
         return f"{where}: {reason}"[:300]
+
+
+def _most_connections() -> int:
+    """Return how many connections the process may open and still have descriptors for its files."""
+    try:
+        import resource
+    except ImportError:
+        return 512
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 512 if allowed == resource.RLIM_INFINITY else max(4, min(512, allowed - FILES))
 
 
 def _noted(error: TransportError, seconds: float) -> dict[str, JSON]:
@@ -295,7 +315,19 @@ def _code_of(error: httpx.HTTPError) -> str:
 
 def _is_streamed(response: httpx.Response) -> bool:
     """Whether a reply is the stream that was asked for; an error before it, say, is one JSON document."""
-    return not response.headers.get("content-type", "").startswith("application/json")
+    kind = response.headers.get("content-type", "").strip().lower()
+    return not kind.startswith("application/json")
+
+
+def _assembled(assembler: StreamAssembler, text: str, response: httpx.Response) -> Any:
+    """Return the body of a stream, or of a whole reply that does not say it is one."""
+    try:
+        return assembler.finish()
+    except TransportError:
+        if text.lstrip().startswith("{"):
+            with suppress(TransportError):
+                return _parsed(text, response)
+        raise
 
 
 def _parsed(text: str, response: httpx.Response) -> Any:
