@@ -20,6 +20,7 @@ from .config import Config as Config
 from .config import ModelConfig as ModelConfig
 from .config import Selection as Selection
 from .config import Settings as Settings
+from .config import decides_verdicts as decides_verdicts
 from .config import public_url as public_url
 from .contract import Contract as Contract
 from .contract import Overlay as Overlay
@@ -28,6 +29,7 @@ from .decision import MOST_CALLS as MOST_CALLS
 from .decision import ModelDecision as ModelDecision
 from .decision import ToolCall as ToolCall
 from .decision import Usage as Usage
+from .environment import code_commit as code_commit
 from .environment import now as now
 from .environment import package_version as package_version
 from .environment import versions as versions
@@ -55,6 +57,7 @@ from .price import cost as cost
 from .record import Attempt as Attempt
 from .record import CallRecord as CallRecord
 from .record import Progress as Progress
+from .record import Resumed as Resumed
 from .record import RunHeader as RunHeader
 from .record import Status as Status
 from .record import ToolResult as ToolResult
