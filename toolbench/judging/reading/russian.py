@@ -434,7 +434,11 @@ def _is_habit(sense: _Sense) -> bool:
     if sense.actor is not Actor.ASSISTANT or not sense.ongoing or sense.predicates == ["начать"]:
         return False
     single = any(w.kind in ("identifier", "number") or w.lemma in ("сейчас", "уже", "ваш") for w in words)
-    return not single and any(w.pos == "NOUN" and "plur" in w.form.may and not w.has("nomn") for w in words)
+    if single:
+        return False
+    nouns = [w for w in words if w.pos == "NOUN" and w.lemma not in grammar("masses")]
+    several = any("plur" in w.form.may and "Pltm" not in w.form.may for w in nouns)
+    return several or sense.is_("general")
 
 
 # A clause in its sentence
