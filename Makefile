@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lab bench lock clean
+.PHONY: torture demo test lab bench lock clean
 
 # Versions are those of requirements.lock, so that two machines run the same; pyproject.toml holds lower bounds.
 $(VENV)/.installed: pyproject.toml requirements.lock
@@ -43,3 +43,7 @@ bench: $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+
+# The long profile of tests/torture: 200 kills, 3000 made-up inputs for every reader. Takes an hour.
+torture: $(VENV)/.installed
+	TORTURE=long $(BIN)/python -m pytest tests/torture --timeout 7200

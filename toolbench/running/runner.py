@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any
 
 from toolbench.adapters import adapter_for
@@ -42,6 +44,8 @@ HOPELESS = frozenset(
 """Transport codes that the next attempt will meet as well; ``connect`` has had all the patience there is."""
 
 GIVE_UP_AFTER = 3
+EMBEDDED_KEY = "TOOLBENCH_EMBEDDED_KEY"
+"""Variable of this process that holds the key of the servers it starts for itself."""
 
 
 @dataclass
@@ -344,11 +348,17 @@ async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
         return
     from toolbench.local.llama_server import LocalServer
 
-    server = LocalServer(model.weights, n_parallel=model.parallelism or 1)
+    # A page in a browser on this machine can send requests to any port; without the key it gets no answer.
+    os.environ.setdefault(EMBEDDED_KEY, token_urlsafe(24))
+    server = LocalServer(model.weights, n_parallel=model.parallelism or 1, api_key=os.environ[EMBEDDED_KEY])
     await asyncio.to_thread(server.start)
     try:
         yield replace(
-            model, base_url=server.base_url, model=server.model, profile=model.profile or "llama_cpp"
+            model,
+            base_url=server.base_url,
+            model=server.model,
+            profile=model.profile or "llama_cpp",
+            api_key_env=EMBEDDED_KEY,
         )
     finally:
         await asyncio.to_thread(server.stop)
