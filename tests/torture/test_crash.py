@@ -138,9 +138,13 @@ def test_a_run_with_few_descriptors_finishes(
     monkeypatch.setenv("SIMULATOR_KEY", "any-will-do")
     with Simulator() as simulator:
         entry = {
-            "provider": "sim", "model": "sim-openai", "protocol": "chat_completions",
-            "base_url": simulator.base_url("chat_completions"), "parallelism": 256, "api_key_env": "SIMULATOR_KEY",
-        }  # fmt: skip
+            "provider": "sim",
+            "model": "sim-openai",
+            "protocol": "chat_completions",
+            "base_url": simulator.base_url("chat_completions"),
+            "parallelism": 256,
+            "api_key_env": "SIMULATOR_KEY",
+        }
         (tmp_path / "config.json").write_text(json.dumps({**CONFIG, "runs": [entry], "baselines": []}))
         run = start(command, preexec_fn=few)
         _, told = run.communicate(timeout=280)
