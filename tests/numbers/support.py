@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.numbers.frames import PLANNED
 from toolbench.numbers.rows import AMOUNTS, ATTEMPT, COUNTS, DTYPES, FACTS, FLAGS, TUPLES
 
 GROUP = {
@@ -35,6 +36,7 @@ def row(case_id: str = "c", passed: bool | None = True, **columns: Any) -> dict[
     return {
         **GROUP,
         "case_id": case_id,
+        "scenario": case_id,
         "case_class": "k",
         "case_hash": "0",
         "repetition": 0,
@@ -61,7 +63,7 @@ def frame(*rows: Mapping[str, Any]) -> pd.DataFrame:
 
 def planned(*rows: Mapping[str, Any]) -> pd.DataFrame:
     """Return the plan of exactly these attempts."""
-    return frame(*rows)[[*GROUP, "case_id", "case_class", "repetition", "tags"]]
+    return frame(*rows)[PLANNED]
 
 
 def value(figures: pd.DataFrame, metric: str, column: str = "value", **where: str) -> Any:

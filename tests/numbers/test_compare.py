@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from tests.numbers.support import PRICE, failed, renamed
+from tests.numbers.support import PRICE, failed, frame, planned, renamed, row
 from toolbench.errors import InputError
-from toolbench.numbers.compare import OUTCOMES, SHOWN, compare
+from toolbench.numbers.compare import OUTCOMES, SHOWN, TEST, _correct, compare
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
+from toolbench.numbers.paired import FEWEST_DIFFERING
+from toolbench.numbers.rows import FINDING, GROUP
 from toolbench.numbers.sides import FACTORS, Side, select
+from toolbench.numbers.signature import Signature
+from toolbench.numbers.tables import positions
 from toolbench.showing.comparison import text
 
 EN = {"lang": "en", "condition": "auto"}
@@ -72,7 +78,7 @@ def test_a_case_belongs_to_a_side_that_passes_it_more_often_than_not(base: Score
     attempts.loc[mine, "passed"] = (attempts.loc[mine, "repetition"] > 0).astype(float)
     left, right = sides(base, "keyword_router", "always_silent", **EN)
     changed = attempts.loc[right.attempts.index]
-    result = compare(left, Side("changed", changed, right.findings, right.signatures))
+    result = compare(left, replace(right, attempts=changed))
     row = result.cases.set_index("case_id").loc["direct_lookup"]
     assert (row["right_passed"], row["right_n"], row["outcome"]) == (2, 3, "both")
 
@@ -186,11 +192,136 @@ def test_cost_and_latency_are_compared_where_they_are_known(priced: ScoredRun) -
     assert np.isnan(baseline.loc["mean_cost", "p_holm"])
 
 
-def test_holm_is_over_everything_shown_together(base: ScoredRun) -> None:
-    alone = compare(*sides(base, "keyword_router", "always_silent", **EN), metrics=["pass_rate"]).table
-    together = compare(*sides(base, "keyword_router", "always_silent", **EN)).table.set_index("metric")
-    assert alone["p_holm"].iloc[0] == alone["p"].iloc[0]
-    assert together.loc["pass_rate", "p_holm"] > together.loc["pass_rate", "p"]
+def test_holm_is_over_the_deciding_metric_of_every_model_and_nothing_else(priced: ScoredRun) -> None:
+    table = compare(
+        *(select(priced, lang="en", condition=name) for name in ("auto", "reversed")), ["condition"]
+    )
+    rows = table.table
+    assert table.primary == "pass_rate"
+    corrected = rows[rows["p_holm"].notna()]
+    assert set(corrected["metric"]) <= {"pass_rate"}
+    assert not (corrected["provider"] == "baseline").any()
+
+
+def test_a_family_holds_what_was_asked_and_not_what_came_of_it() -> None:
+    rows: list[dict[str, Any]] = [
+        {"metric": "pass_rate", "models": True, "p": 0.02},
+        {"metric": "pass_rate", "models": True},
+        {"metric": "pass_rate", "models": False, "p": 1e-9},
+        {"metric": "mean_cost", "models": True, "p": 1e-9},
+    ]
+    _correct(rows, "pass_rate")
+    assert [row.get("p_holm") for row in rows] == [0.04, None, None, None]
+
+
+def test_times_have_no_p_unless_both_sides_took_turns(base: ScoredRun) -> None:
+    both = sides(base, "keyword_router", "always_silent", **EN)
+    usual, turns = (
+        compare(*both, metrics=["mean_latency_ms"], interleaved=declared).table.iloc[0]
+        for declared in (False, True)
+    )
+    assert np.isnan([usual["p"], usual["ci_low"]]).all()
+    assert usual["test"] == "none: not measured in turns"
+    assert np.isfinite(usual["delta"])
+    assert turns["test"] != usual["test"]
+
+
+def scenarios(number: int, **columns: Any) -> list[dict[str, Any]]:
+    """Two variants of each of so many scenarios, three repetitions; every second scenario passes."""
+    return [
+        row(
+            f"s{index:02d}.{variant}",
+            index % 2 == 0,
+            scenario=f"s{index:02d}",
+            repetition=repetition,
+            **columns,
+        )
+        for index in range(number)
+        for variant in ("a", "b")
+        for repetition in range(3)
+    ]
+
+
+def side(label: str, rows: list[dict[str, Any]], plan: list[dict[str, Any]] | None = None) -> Side:
+    made = frame(*rows)
+    signatures = {key: Signature({}) for key in positions(made, GROUP)}
+    return Side(label, made, pd.DataFrame(columns=FINDING), planned(*(plan or rows)), signatures)
+
+
+def without_failures(rows: list[dict[str, Any]], keep: int, lose: int) -> list[dict[str, Any]]:
+    """Lose so many of the attempts that did not pass, at least ``keep`` repetitions of a case staying."""
+    lost, kept = 0, []
+    for attempt in rows:
+        goes = attempt["passed"] == 0 and attempt["repetition"] >= keep and lost < lose
+        lost += goes
+        kept.append(row(attempt["case_id"], None, scenario=attempt["scenario"]) if goes else attempt)
+    return kept
+
+
+def test_lost_repetitions_of_an_equal_model_make_no_difference() -> None:
+    rows = scenarios(20)
+    left, right = side("left", rows), side("right", without_failures(rows, keep=1, lose=38))
+    found = compare(left, right, metrics=["pass_rate"]).table.iloc[0]
+    # Over attempts the right side would stand 11 points higher.
+    assert (found["left"], found["right"], found["delta"]) == (0.5, 0.5, 0.0)
+    assert (found["lost"], found["lost_cases"]) == (38, 19)
+    assert found["lowest"] == pytest.approx(0.0)
+    assert found["highest"] == pytest.approx(38 / 3 / 40)
+    assert np.isnan(found["p"])
+
+
+def test_a_verdict_is_refused_where_lost_attempts_could_turn_it() -> None:
+    rows = scenarios(20)
+    worse = [{**a, "passed": 0.0} if a["scenario"] < "s16" else a for a in rows]
+    few = compare(
+        side("l", rows), side("r", without_failures(worse, 2, 1)), metrics=["pass_rate"]
+    ).table.iloc[0]
+    assert (few["lost"], few["test"]) == (1, TEST)
+    assert few["p"] < 0.01
+    many = compare(
+        side("l", rows), side("r", without_failures(worse, 0, 60)), metrics=["pass_rate"]
+    ).table.iloc[0]
+    assert many["highest"] > 0 > many["lowest"]
+    assert many["test"] == "none: 60 of 240 attempts lost"
+    assert np.isnan([many["p"], many["ci_low"]]).all()
+
+
+def test_attempts_that_were_never_made_are_lost_too() -> None:
+    rows = scenarios(20)
+    cut = [attempt for attempt in rows if attempt["case_id"] < "s15"]
+    found = compare(side("l", rows), side("r", cut, rows), metrics=["pass_rate"]).table.iloc[0]
+    assert (found["cases"], found["lost"], found["lost_cases"]) == (30, 30, 10)
+
+
+def test_what_cannot_be_asked_is_not_lost() -> None:
+    rows = scenarios(20)
+    refused = [
+        row(a["case_id"], None, scenario=a["scenario"], status="unsupported") if a["scenario"] == "s00" else a
+        for a in rows
+    ]
+    found = compare(side("l", rows), side("r", refused), metrics=["pass_rate"])
+    assert (found.table["lost"].iloc[0], found.table["cases"].iloc[0]) == (0, 38)
+    assert any("only the left side" in line for line in found.unpaired)
+
+
+def test_variants_of_a_scenario_are_one_cluster() -> None:
+    rows = scenarios(20)
+    flipped = [{**a, "passed": 0.0} if a["scenario"] in ("s00", "s02", "s04") else a for a in rows]
+    found = compare(side("l", rows), side("r", flipped), metrics=["pass_rate"]).table.iloc[0]
+    assert (found["cases"], found["clusters"], found["differing"]) == (40, 20, 3)
+    assert found["differing"] < FEWEST_DIFFERING
+    assert found["test"] == "none: 3 of 20 scenarios differ, fewer than 6"
+
+
+def test_detectable_differences_are_told_of_the_deciding_metric_only() -> None:
+    rows = scenarios(20)
+    table = compare(side("l", rows), side("r", rows), metrics=["pass_rate", "decision_accuracy"]).table
+    assert np.isfinite(table["detectable"].iloc[0])
+    assert np.isnan(table["detectable"].iloc[1])
+    small = scenarios(5)
+    assert np.isnan(
+        compare(side("l", small), side("r", small), metrics=["pass_rate"]).table["detectable"].iloc[0]
+    )
 
 
 @pytest.mark.parametrize(

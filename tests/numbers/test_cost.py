@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tests.numbers.support import frame, row, value
 from tests.support import attempt_of, called, delivery, said
 from toolbench.domain.decision import Usage
 from toolbench.domain.record import Attempt
 from toolbench.numbers.cost import attempt_cost, failed_tries
+from toolbench.numbers.metrics import metrics
 
 PRICE = {"currency": "EUR", "date": "2026-11-30", "input": 2.0, "output": 10.0}
 
@@ -65,3 +68,20 @@ def test_failed_tries_are_counted_and_those_that_may_have_been_billed_named(two_
     attempt = replace(two_turns, turns=[first, *two_turns.turns[1:]], retries=[{"code": "connection_lost"}])
     assert failed_tries(attempt) == (3, 2)
     assert failed_tries(two_turns) == (0, 0)
+
+
+def test_the_cost_of_completing_is_that_of_cases_with_something_to_complete() -> None:
+    priced = {"cost": 1.0, "currency": "EUR"}
+    due = [row("a", True, **priced), row("b", False, **priced), row("c", None, **priced)]
+    idle = [row("d", True, chain_due=False, completable=0.0, completed=0.0, **{**priced, "cost": 50.0})]
+    figures = metrics(frame(*due, *idle))
+    assert value(figures, "cost_per_completed") == 3
+    assert value(figures, "cost_per_completed", "unit") == "EUR a completed attempt"
+    assert np.isnan(value(figures, "cost_per_completed", "ci_low"))
+    assert value(figures, "cost") == 53
+
+
+def test_costs_in_two_currencies_are_not_added() -> None:
+    rows = [row("a", cost=1.0, currency="EUR"), row("b", cost=1.0, currency="USD")]
+    assert np.isnan(value(metrics(frame(*rows)), "cost_per_completed"))
+    assert np.isnan(value(metrics(frame(*rows)), "cost"))

@@ -14,7 +14,8 @@ from tests.numbers.support import failed, frame, planned, renamed, row, value
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import RATES
 from toolbench.numbers.frames import ScoredRun, load_run
-from toolbench.numbers.metrics import common_cases, metrics
+from toolbench.numbers.intervals import FEWEST
+from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import GROUP
 
 
@@ -25,8 +26,9 @@ def test_transport_errors_are_beside_the_denominator_with_their_bounds() -> None
     assert value(figures, "pass_rate") == pytest.approx(2 / 6)
     assert value(figures, "pass_rate", "numerator") == 2
     assert value(figures, "pass_rate", "denominator") == 6
-    assert round(value(figures, "pass_rate", "ci_low"), 2) == 0.10
-    assert round(value(figures, "pass_rate", "ci_high"), 2) == 0.70
+    assert round(value(figures, "pass_rate", "ci_low"), 2) == 0.06
+    assert round(value(figures, "pass_rate", "ci_high"), 2) == 0.74
+    assert value(figures, "pass_rate", "clusters") == 6
     assert value(figures, "pass_rate", "not_scored") == 2
     assert value(figures, "pass_rate", "worst") == pytest.approx(2 / 8)
     assert value(figures, "pass_rate", "best") == pytest.approx(4 / 8)
@@ -153,13 +155,6 @@ def test_latency_quantiles_are_over_known_times() -> None:
     assert value(figures, "latency_p95", "denominator") == 100
 
 
-def test_ranking_is_over_the_cases_every_player_was_scored_on() -> None:
-    rows = [row("a"), row("b"), row("a", model="n"), row("b", None, model="n"), row("c", model="n")]
-    kept = common_cases(frame(*rows))
-    assert set(kept["case_id"]) == {"a"}
-    assert len(kept) == 2
-
-
 def test_figures_do_not_depend_on_the_order_of_the_log(base: ScoredRun) -> None:
     shuffled = base.attempts.sample(frac=1, random_state=1)
     key = [*GROUP, "metric"]
@@ -185,12 +180,50 @@ def test_figures_are_those_counted_by_hand_from_the_log(base: ScoredRun, base_ru
 
 
 def test_every_rate_is_between_0_and_1_and_inside_its_interval(base: ScoredRun) -> None:
-    figures = metrics(base.attempts, ["case_class"])
+    figures = metrics(base.attempts)
     rates = figures[figures["metric"].isin([rate.name for rate in RATES]) & figures["value"].notna()]
-    assert len(rates) > 500
     assert (rates["numerator"] <= rates["denominator"]).all()
-    assert (rates["ci_low"] <= rates["value"]).all()
-    assert (rates["value"] <= rates["ci_high"]).all()
+    known = rates[rates["ci_low"].notna()]
+    assert len(known) > 80
+    assert (known["clusters"] >= FEWEST).all()
+    assert (rates.loc[rates["ci_low"].isna(), "clusters"] < FEWEST).all()
+    assert (known["ci_low"] <= known["value"]).all()
+    assert (known["value"] <= known["ci_high"]).all()
+
+
+def test_one_column_is_named_by_a_plain_string(base: ScoredRun) -> None:
+    pd.testing.assert_frame_equal(
+        metrics(base.attempts, "case_class"), metrics(base.attempts, ["case_class"])
+    )
+    with pytest.raises(InputError, match="the frame lacks colour;"):
+        metrics(base.attempts, "colour")
+
+
+def test_variants_widen_the_interval_to_that_of_their_scenarios() -> None:
+    outcomes = [True] * 8 + [False] * 4
+    alone = [row(f"s{i}", passed) for i, passed in enumerate(outcomes)]
+    variants = [
+        row(f"s{i}.v{j}", passed, scenario=f"s{i}") for i, passed in enumerate(outcomes) for j in range(7)
+    ]
+    one, seven = (metrics(frame(*rows)) for rows in (alone, variants))
+    for end in ("ci_low", "ci_high"):
+        assert value(one, "pass_rate", end) == pytest.approx(value(seven, "pass_rate", end))
+    assert (value(seven, "pass_rate", "cases"), value(seven, "pass_rate", "clusters")) == (84, 12)
+    assert (value(seven, "latency_p50", "cases"), value(seven, "latency_p50", "clusters")) == (84, 12)
+
+
+def test_a_95th_percentile_of_few_scenarios_has_no_interval() -> None:
+    figures = metrics(frame(*(row(f"c{i}", latency_ms=float(i)) for i in range(30))))
+    assert np.isfinite(value(figures, "latency_p95"))
+    assert np.isnan(value(figures, "latency_p95", "ci_high"))
+    assert np.isfinite(value(figures, "latency_p50", "ci_high"))
+
+
+def test_several_runs_are_never_merged() -> None:
+    rows = frame(row("a"), row("b"), row("a", False), row("b", False))
+    figures = metrics(rows.assign(run_id=["one", "one", "two", "two"]))
+    assert value(figures, "pass_rate", run_id="one") == 1
+    assert value(figures, "pass_rate", run_id="two") == 0
 
 
 def test_baselines_are_beside_the_models_like_any_player(priced: ScoredRun) -> None:

@@ -60,3 +60,19 @@ def test_k_is_what_every_repeated_case_has() -> None:
     assert value(figures, "pass^k", "unit") == "repeated cases, k=2"
     assert value(figures, "pass^k") == pytest.approx((1 / 3 + 1) / 2)
     assert value(figures, "pass@k") == 1
+
+
+def test_every_player_of_an_arm_is_asked_for_the_same_k() -> None:
+    full = [r | {"model": "full"} for r in (*repeats("c1", "a", "a", "b"), *repeats("c2", "a", "a", "a"))]
+    lost = [r | {"model": "lost"} for r in (*repeats("c1", "a", "a"), *repeats("c2", "a", "a", "a"))]
+    figures = metrics(frame(*full, *lost))
+    for model in ("full", "lost"):
+        assert value(figures, "pass^k", "unit", model=model) == "repeated cases, k=2"
+    assert value(figures, "pass^k", model="full") == pytest.approx((1 / 3 + 1) / 2)
+
+
+def test_distinct_decisions_have_no_interval() -> None:
+    figures = metrics(frame(*(r for i in range(30) for r in repeats(f"c{i}", "a", "a", "a"))))
+    assert value(figures, "distinct_decisions") == 1
+    assert np.isnan([value(figures, "distinct_decisions", end) for end in ("ci_low", "ci_high")]).all()
+    assert np.isfinite(value(figures, "consistency", "ci_low"))

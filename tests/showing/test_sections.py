@@ -61,8 +61,9 @@ def test_the_position_matters_to_the_player_that_takes_the_first_tool(view: RunV
         [line for line in page.text.splitlines() if line.strip().startswith(player)]
         for player in ("always_first_tool", "always_silent")
     )
-    assert "9/9" in first[1]
-    assert "0/9" in silent[1]
+    assert "100 %       0 % +100 [+43, +100]" in first[1]
+    assert "9 (9)" in first[1]
+    assert silent[1].split()[3:9] == ["0", "%", "0", "%", "+0", "–"]
 
 
 def test_plots_say_in_words_what_they_show(view: RunView) -> None:

@@ -516,7 +516,7 @@ async def test_the_paired_effect_names_the_cases_behind_it(tmp_path: Path) -> No
         seen = await _edited_run(bench)
     text = comparing.effects(seen, [("auto", "auto-edited")]).text
     assert "100 % → 50 % passed, -50 points" in text
-    assert "McNemar exact, 2 paired cases" in text
+    assert "none: 1 of 2 scenarios differ, fewer than 6, 2 paired cases of 2 scenarios" in text
     assert "newly passing none; newly failing no_tool_needed" in text
     left, right = comparing.arms(seen)
     comparison = comparing.paired((seen, left), (seen, right))

@@ -181,6 +181,18 @@ class Case:
         """SHA-256 of the case as written."""
         return sha256(dict(self.source))
 
+    @cached_property
+    def scenario(self) -> str:
+        """What the case is a variant of: the id of its base case, or its own.
+
+        Variants share facts and wording, so what happens on them is not independent.
+        """
+        origin = self.source.get("origin") or {}
+        name, made = (
+            (origin["case_id"], origin["case_origin"]) if "case_origin" in origin else (self.id, origin)
+        )
+        return str(name).partition(f".{made['rule']}-")[0] if made and "rule" in made else str(name)
+
     @property
     def starts_after_result(self) -> bool:
         """Whether the model's first turn is already the answer to a tool result."""

@@ -15,17 +15,18 @@ from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
 
-def first_position(view: RunView, seed: int = 0) -> pd.DataFrame:
+def first_position(view: RunView) -> pd.DataFrame:
     """How often is the first tool of the list the one that is called first?
 
     A choice that does not depend on the order picks the first tool as often as that tool is picked over all
-    orders of the same case: this is ``expected``. ``p`` shuffles the orders inside each case.
+    orders of the same case: this is ``expected``.
 
     Returns
     -------
     DataFrame
         ``player, suite, lang, calls`` (attempts with a call and at least two tools on offer), ``first``,
-        ``expected``, ``excess`` (share beyond the expected one), ``ci_low, ci_high``, ``p``.
+        ``expected``, ``cases``, ``clusters`` (scenarios), ``excess`` (share beyond the expected
+        one, mean over cases), ``ci_low, ci_high``, ``p``.
     """
     found = orders(view)
     by_condition = {name: order for order, name in found.items()}
@@ -43,7 +44,7 @@ def first_position(view: RunView, seed: int = 0) -> pd.DataFrame:
             ]
             made = chosen.assign(first=first)
             made = made[made["first"] != ""]
-            rows.append({"player": player, "suite": suite, "lang": lang, **preference(made, seed)})
+            rows.append({"player": player, "suite": suite, "lang": lang, **preference(made)})
     return pd.DataFrame(rows)
 
 
@@ -69,10 +70,11 @@ def first_position_page(view: RunView) -> Page:
             "expected": percent(row.expected / row.calls) if row.calls else "–",
             "excess [95 %]": points(row.excess, row.ci_low, row.ci_high),
             "p": p_text(row.p),
+            "cases (scenarios)": f"{row.cases} ({row.clusters})",
         }
         for row in each(table)
     ]
-    numbers = ["first tool called", "expected", "excess [95 %]", "p"]
+    numbers = ["first tool called", "expected", "excess [95 %]", "p", "cases (scenarios)"]
     pages = [html.table(pd.DataFrame(rows), "First-position preference", numbers=numbers)]
     for (suite, lang), mine in table[table["calls"] > 0].groupby(["suite", "lang"], sort=False):
         title = f"{suite} · {lang}: calls that go to the first tool of the list"

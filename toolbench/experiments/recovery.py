@@ -126,7 +126,7 @@ def by_code(view: RunView) -> pd.DataFrame:
 
 
 def _share(mine: pd.DataFrame) -> dict[str, Any]:
-    found = share_of(_answered(mine), "right", ["suite", "case_id"])
+    found = share_of(_answered(mine), "right", ["base", "scenario"])
     right, answers = found["numerator"], found["denominator"]
     failed = len(mine) and not mine["scored"].any()
     return {

@@ -21,13 +21,13 @@ from toolbench.experiments.run_source import Refusal, Setup, families, places, s
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.flips import changed_cases, changes, decided, modes
 from toolbench.showing import html
-from toolbench.showing.comparison import LONGEST
-from toolbench.showing.format import each, fraction, percent
+from toolbench.showing.comparison import FLIP_CELLS, LONGEST, flip_cells
+from toolbench.showing.format import each, fraction
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView
 
 CANONICAL = "canonical"
-ANY = "any of them"
+ALL = "mean of all"
 
 
 def conditions(tools: int) -> tuple[Condition, ...]:
@@ -108,8 +108,7 @@ def _arms(
 def flips(view: RunView) -> pd.DataFrame:
     """Return ``player, suite, lang, order`` and the columns of :func:`~.decisions.changes`.
 
-    One row for each order against the canonical one, and one (``any of them``) for cases that change under
-    at least one order.
+    One row for each order against the canonical one, and one (``mean of all``) for all of them together.
     """
     found = orders(view)
     rows: list[dict[str, Any]] = []
@@ -119,7 +118,7 @@ def flips(view: RunView) -> pd.DataFrame:
             where = {"player": player, "suite": suite, "lang": lang}
             canonical = arms.pop(CANONICAL)
             rows += [{**where, "order": order, **changes(canonical, arm)} for order, arm in arms.items()]
-            rows.append({**where, "order": ANY, **changes(canonical, *arms.values())})
+            rows.append({**where, "order": ALL, **changes(canonical, *arms.values())})
     return pd.DataFrame(rows)
 
 
@@ -145,21 +144,18 @@ def accuracy_page(view: RunView) -> Page:
 
 
 def flips_page(view: RunView) -> Page:
-    """Flip rates: share of cases whose decision is another one than under the canonical order."""
+    """How often two attempts decide differently: under two orders, and under one."""
     rows = [
         {
             "player": row.player,
             "suite · language": f"{row.suite} · {row.lang}",
             "order": row.order,
-            "flip rate": fraction(row.changed, row.cases),
-            "95 %": "–" if not row.cases else f"{100 * row.ci_low:.0f}–{100 * row.ci_high:.0f}",
-            "by chance": percent(row.chance),
-            "only arguments change": row.arguments,
+            **flip_cells(row),
         }
         for row in each(flips(view))
     ]
-    numbers = ["flip rate", "95 %", "by chance", "only arguments change"]
-    return html.table(pd.DataFrame(rows), "Cases whose decision changes with the order", numbers=numbers)
+    caption = "Two attempts at a case that decide differently: under two orders, and under one"
+    return html.table(pd.DataFrame(rows), caption, numbers=list(FLIP_CELLS))
 
 
 def cases_page(view: RunView) -> Page:

@@ -18,8 +18,8 @@ from toolbench.numbers.compare import Comparison
 from toolbench.numbers.flips import changes, decided
 from toolbench.numbers.sides import select
 from toolbench.showing import html
-from toolbench.showing.comparison import case_table
-from toolbench.showing.format import each, fraction, percent
+from toolbench.showing.comparison import FLIP_CELLS, case_table, flip_cells
+from toolbench.showing.format import each
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
@@ -163,14 +163,12 @@ def flips_page(view: RunView) -> Page:
             "model": row.model,
             "arm": row.arm,
             "change": row.change,
-            "other decision": fraction(row.changed, row.cases),
-            "by chance": percent(row.chance),
-            "only arguments change": row.arguments,
+            **flip_cells(row),
         }
         for row in each(flips(view))
     ]
-    numbers = ["other decision", "by chance", "only arguments change"]
-    return html.table(pd.DataFrame(rows), "Cases whose decision changes with the protocol", numbers=numbers)
+    caption = "Two attempts at a case that decide differently: over two protocols, and over one"
+    return html.table(pd.DataFrame(rows), caption, numbers=list(FLIP_CELLS))
 
 
 def losses_page(view: RunView) -> Page:

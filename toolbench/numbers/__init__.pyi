@@ -15,6 +15,7 @@ from .definitions import TOTALS as TOTALS
 from .flips import changed_cases as changed_cases
 from .flips import changes as changes
 from .flips import decided as decided
+from .flips import excess as excess
 from .flips import modes as modes
 from .flips import preference as preference
 from .frames import ScoredRun as ScoredRun

@@ -38,12 +38,11 @@ def call_metrics(
     rows = rows[~rows["condition"].isin(controls)]
     rates = [rate for rate in CALL_RATES if by == "tool" or rate.name != "tool_recall"]
     keys = [*GROUP, by]
-    columns = [name for rate in rates for name in (rate.numerator, rate.denominator)]
-    cases = PerCase(rows, keys, columns)
+    cases = PerCase(rows, keys, rates)
     figures = [
         {**dict(zip(keys, key, strict=True)), **row}
         for key in positions(rows, keys)
-        for row in cases.rates(key, rates)
+        for row in cases.figures(key)
     ]
     return pd.DataFrame(figures, columns=[*keys, *FIGURE]).astype(TYPES)
 

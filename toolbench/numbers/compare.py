@@ -13,20 +13,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from toolbench.domain.keys import BASELINE
 from toolbench.errors import InputError
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
-from toolbench.numbers.definitions import MEANS, RATES, Mean, Rate
-from toolbench.numbers.metrics import with_judged
+from toolbench.numbers.definitions import MEANS, RATES
+from toolbench.numbers.flips import disagreement
 from toolbench.numbers.paired import (
+    FEWEST_DIFFERING,
     Pairs,
-    cases_needed,
+    clusters_needed,
+    detectable,
     difference_interval,
     holm,
-    minimum_detectable,
     p_value,
 )
+from toolbench.numbers.pairing import Faced, Metric
 from toolbench.numbers.rows import GROUP
-from toolbench.numbers.sides import Side, common_cases, lonely_groups, pair_groups
+from toolbench.numbers.sides import Side, lonely_groups, pair_groups
 from toolbench.numbers.tables import groups
 
 SHOWN = (
@@ -41,10 +44,17 @@ SHOWN = (
     "mean_latency_ms",
     "mean_cost",
 )
-"""Metrics compared unless others are asked for: together they are the family of Holm's correction."""
+"""Metrics compared unless others are asked for."""
+
+PRIMARY = "pass_rate"
+"""The metric that decides, or the first one asked for: Holm's family is this one, of every model."""
+
+TIMES = ("mean_latency_ms",)
+"""Metrics without a test: two runs of one model on a shared machine "differ" in three of four."""
 
 OUTCOMES = ("both", "only left", "only right", "neither")
 DIFFERING = OUTCOMES[1:3]
+TEST = "weighed scenarios, mid-p"
 TABLE = {
     "before": "str",
     "after": "str",
@@ -58,8 +68,14 @@ TABLE = {
     "p_holm": "float64",
     "test": "str",
     "cases": "int64",
+    "clusters": "int64",
+    "differing": "int64",
+    "lost": "int64",
+    "lost_cases": "int64",
+    "lowest": "float64",
+    "highest": "float64",
     "detectable": "float64",
-    "cases_needed": "float64",
+    "clusters_needed": "float64",
 }
 REASONS_KEPT = 3
 
@@ -74,18 +90,36 @@ class Comparison:
         Labels of the left and the right side of every pair.
     shared
         Group columns that both sides of a pair have in common, in ``table`` and ``cases``.
+    primary
+        The metric that decides.
     table
         One row per pair of groups and metric: the shared group columns, ``before``, ``after`` (labels of the
-        sides), ``metric``, ``left``, ``right``, ``delta`` (right minus left), ``ci_low``, ``ci_high``, ``p``,
-        ``p_holm`` (Holm over the whole table), ``test``, ``cases`` (pairs with a figure on both sides),
-        ``detectable`` (smallest true difference that so many cases show with 80 % power), ``cases_needed``
-        (for a true difference as large as the one seen).
+        sides), ``metric``, then
+
+        ``left, right, delta``
+            Means over the paired cases, each counted once, and right minus left.
+        ``ci_low, ci_high, p, test``
+            95 % interval and p of the difference, two readings of one distribution; missing together, with
+            the reason as ``test``, where nothing can be told.
+        ``p_holm``
+            Holm's correction over the primary metric of every model (baselines only where there is no
+            model): a family that is known before the run.
+        ``cases, clusters, differing``
+            Cases with a figure on both sides, the scenarios they are variants of, and how many of these
+            differ.
+        ``lost, lost_cases, lowest, highest``
+            Attempts that have no score, cases that lost some, and the difference if all of them had spoken
+            for the left side or for the right one.
+        ``detectable, clusters_needed``
+            Of the primary metric: the smallest true loss that such a run shows with 80 % power, and the
+            scenarios that a difference like this one takes; missing where no number of them would do.
     cases
-        One row per paired case: the shared group columns, ``before``, ``after``, ``case_id``, ``case_class``,
-        ``left_passed``, ``left_n``, ``right_passed``, ``right_n``, ``outcome`` (``both``, ``only left``,
-        ``only right``, ``neither``; a side has a case when more than half of its scored repetitions pass),
-        ``moved`` (the sides do not behave alike), ``codes`` and ``reasons`` of the side that fails (of the
-        right one when both do).
+        One row per paired case: the shared group columns, ``before``, ``after``, ``case_id``, ``scenario``,
+        ``case_class``, ``left_passed``, ``left_n``, ``right_passed``, ``right_n``, ``outcome`` (``both``,
+        ``only left``, ``only right``, ``neither``; a side has a case when more than half of its scored
+        repetitions pass), ``within`` and ``between`` (how likely two repetitions of one side, and one of
+        each, behave differently), ``codes`` and ``reasons`` of the side that fails (of the right one when
+        both do).
     unpaired, warnings
         Lines on groups and cases left out, and on too few cases or repetitions.
     """
@@ -93,6 +127,7 @@ class Comparison:
     sides: tuple[tuple[str, str], ...]
     factors: tuple[str, ...]
     shared: tuple[str, ...]
+    primary: str
     table: pd.DataFrame
     cases: pd.DataFrame
     unpaired: tuple[str, ...]
@@ -114,6 +149,8 @@ def compare(
     right: Side,
     factors: Sequence[str] = ("model",),
     metrics: Sequence[str] = SHOWN,
+    *,
+    interleaved: bool = False,
     seed: int = 0,
 ) -> Comparison:
     """Compare two sides case by case.
@@ -125,21 +162,25 @@ def compare(
     metrics
         Rates of :mod:`toolbench.numbers.definitions`, and ``mean_latency_ms``, ``mean_output_tokens``,
         ``mean_cost``.
+    interleaved
+        Whether the attempts of both sides took turns on the same machine: only then are times tested.
     seed
-        Of the sampled permutations.
+        Of the simulated power.
 
     Raises
     ------
     InputError
         When a name is unknown, nothing can be paired, or the sides differ outside the factors.
     """
-    return compare_all([(left, right)], factors, metrics, seed)
+    return compare_all([(left, right)], factors, metrics, interleaved=interleaved, seed=seed)
 
 
 def compare_all(
     sides: Iterable[tuple[Side, Side]],
     factors: Sequence[str] = ("model",),
     metrics: Sequence[str] = SHOWN,
+    *,
+    interleaved: bool = False,
     seed: int = 0,
 ) -> Comparison:
     """Compare several pairs of sides that answer one question: one table, one family of Holm's correction.
@@ -151,32 +192,42 @@ def compare_all(
     InputError
         Also when there is no pair.
     """
-    rates = _rates(metrics)
-    made = [_Pair(left, right, factors, rates, seed) for left, right in sides]
+    wanted = _metrics(metrics)
+    rule = _Rule(PRIMARY if PRIMARY in metrics else metrics[0], interleaved, seed)
+    made = [_Pair(left, right, factors, wanted, rule) for left, right in sides]
     if not made:
         raise InputError("compare: there is nothing to compare")
     shared = list(dict.fromkeys(column for one in made for column in one.shared))
-    table = pd.DataFrame([row for one in made for row in one.rows], columns=[*shared, *TABLE]).astype(TABLE)
-    tested = table["p"].notna()
-    table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"].to_list())
+    rows = [row for one in made for row in one.rows]
+    _correct(rows, rule.primary)
     cases = pd.concat([frame for one in made for frame in one.cases], ignore_index=True)
     first = [*shared, "before", "after"]
     return Comparison(
         sides=tuple((one.left.label, one.right.label) for one in made),
         factors=tuple(factors),
         shared=tuple(shared),
-        table=table,
+        primary=rule.primary,
+        table=pd.DataFrame(rows, columns=[*shared, *TABLE]).astype(TABLE),
         cases=cases[[*first, *(name for name in cases if name not in first)]],
         unpaired=tuple(dict.fromkeys(line for one in made for line in one.unpaired)),
         warnings=tuple(dict.fromkeys(line for one in made for line in _small(one.cases, one.shared))),
     )
 
 
+@dataclass(frozen=True)
+class _Rule:
+    """What is tested, chosen before anything is seen."""
+
+    primary: str
+    interleaved: bool
+    seed: int
+
+
 class _Pair:
     """Two sides, group by group: the rows of a comparison's table, and its cases."""
 
     def __init__(
-        self, left: Side, right: Side, factors: Sequence[str], rates: Sequence[Rate | Mean], seed: int
+        self, left: Side, right: Side, factors: Sequence[str], metrics: Sequence[Metric], rule: _Rule
     ) -> None:
         self.left, self.right = left, right
         self.shared, pairs = pair_groups(left, right, factors)
@@ -185,21 +236,25 @@ class _Pair:
         self.cases: list[pd.DataFrame] = []
         for key, keys in pairs.items():
             named = dict(zip(self.shared, key, strict=True)) | {"before": left.label, "after": right.label}
-            ours, theirs = (_judged(side.attempts, k) for side, k in zip((left, right), keys, strict=True))
-            same, lines = common_cases(ours, theirs)
-            self.unpaired += [f"{'/'.join(key)}: {line}" for line in lines]
-            ours, theirs = ours[ours["case_id"].isin(same)], theirs[theirs["case_id"].isin(same)]
-            self.rows += [{**named, **row} for row in paired_rows(ours, theirs, rates, seed)]
-            found = [_of_group(side.findings, k) for side, k in zip((left, right), keys, strict=True)]
-            self.cases.append(_case_rows(ours, theirs, found[0], found[1]).assign(**named))
+            both = list(zip((left, right), keys, strict=True))
+            ours, theirs = ((_of_group(s.attempts, k), _of_group(s.planned, k)) for s, k in both)
+            faced = Faced(ours, theirs, metrics)
+            self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
+            models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
+            self.rows += [{**named, "models": models, **_row(faced, m, rule)} for m in metrics]
+            found = [_of_group(side.findings, k) for side, k in both]
+            scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
+            self.cases.append(_case_rows(*scored, *found).assign(**named))
 
 
-def _rates(names: Sequence[str]) -> list[Rate | Mean]:
-    every: tuple[Rate | Mean, ...] = (*RATES, *MEANS)
-    known = {rate.name: rate for rate in every}
+def _metrics(names: Sequence[str]) -> list[Metric]:
+    every: tuple[Metric, ...] = (*RATES, *MEANS)
+    known = {metric.name: metric for metric in every}
     for name in names:
         if name not in known:
             raise InputError(f"compare: no metric {name!r} to compare; there are: {', '.join(known)}")
+    if not names:
+        raise InputError(f"compare: name a metric to compare; there are: {', '.join(known)}")
     return [known[name] for name in names]
 
 
@@ -207,44 +262,49 @@ def _of_group(frame: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
     return frame[(frame[GROUP] == list(key)).all(axis=1)]
 
 
-def _judged(attempts: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-    made = with_judged(_of_group(attempts, key))
-    made = made[made["scored"] & made["judged"]]
-    known = {rate.denominator: made[rate.numerator].notna().astype(float) for rate in MEANS}
-    return made.assign(**known)
-
-
-def paired_rows(
-    left: pd.DataFrame, right: pd.DataFrame, rates: Sequence[Rate | Mean], seed: int = 0
-) -> Iterator[dict[str, Any]]:
-    """Yield the columns of ``Comparison.table`` for attempts of the same cases on two sides."""
-    columns = list({name for rate in rates for name in (rate.numerator, rate.denominator)})
-    ours = left.groupby("case_id", sort=True)[columns].sum()
-    theirs = right.groupby("case_id", sort=True)[columns].sum()
-    for rate in rates:
-        names = [rate.numerator, rate.denominator]
-        sums = np.column_stack([ours[names].to_numpy(dtype=float), theirs[names].to_numpy(dtype=float)])
-        pairs = Pairs(*sums[(sums[:, 1] > 0) & (sums[:, 3] > 0)].T)
-        yield {"metric": rate.name, **_metric(pairs, share=isinstance(rate, Rate), seed=seed)}
-
-
-def _metric(pairs: Pairs, share: bool, seed: int) -> dict[str, Any]:
-    if not len(pairs):
-        return {"cases": 0, "test": "no case with a figure on both sides"}
-    low, high = difference_interval(pairs, share)
-    p, test = p_value(pairs, seed)
-    return {
-        "left": pairs.left,
-        "right": pairs.right,
-        "delta": pairs.delta,
-        "ci_low": low,
-        "ci_high": high,
-        "p": p,
-        "test": test,
+def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:
+    """Return the columns of ``Comparison.table`` for one metric of one pair of groups."""
+    pairs, loss = faced.pairs(metric), faced.loss(metric)
+    counts = {
+        "metric": metric.name,
         "cases": len(pairs),
-        "detectable": minimum_detectable(pairs.deviation, len(pairs)),
-        "cases_needed": cases_needed(pairs.deviation, pairs.delta),
+        "clusters": len(pairs.sums[1]),
+        "differing": pairs.differing,
+        "lost": loss.attempts,
+        "lost_cases": loss.cases,
+        "lowest": loss.lowest,
+        "highest": loss.highest,
     }
+    if not len(pairs):
+        return {**counts, "test": "no case with a figure on both sides"}
+    means = {"left": pairs.left.mean(), "right": pairs.right.mean(), "delta": pairs.delta}
+    if metric.name == rule.primary:
+        means |= {
+            "detectable": detectable(pairs, rule.seed),
+            "clusters_needed": clusters_needed(pairs, rule.seed),
+        }
+    if metric.name in TIMES and not rule.interleaved:
+        return {**counts, **means, "test": "none: not measured in turns"}
+    if loss.hides_the_sign:
+        return {**counts, **means, "test": f"none: {loss.attempts} of {loss.planned} attempts lost"}
+    return {**counts, **means, **_verdict(pairs)}
+
+
+def _verdict(pairs: Pairs) -> dict[str, Any]:
+    if not pairs.telling:
+        few = f"{pairs.differing} of {len(pairs.sums[0])} scenarios differ, fewer than {FEWEST_DIFFERING}"
+        return {"test": f"none: {few}"}
+    low, high = difference_interval(pairs)
+    return {"ci_low": low, "ci_high": high, "p": p_value(pairs), "test": TEST}
+
+
+def _correct(rows: Sequence[dict[str, Any]], primary: str) -> None:
+    """Add ``p_holm``. A comparison without a p belongs to the family all the same: it was planned."""
+    asked = [row for row in rows if row["metric"] == primary]
+    family = [row for row in asked if row["models"]] or asked
+    for row, p in zip(family, holm([row.get("p", 1.0) for row in family]), strict=True):
+        if "p" in row:
+            row["p_holm"] = p
 
 
 def _case_rows(
@@ -252,19 +312,18 @@ def _case_rows(
 ) -> pd.DataFrame:
     """Return one row per case: passes on both sides, the outcome, and why the failing side fails."""
     sides = [frame.groupby("case_id", sort=True)["passed"].agg(["sum", "size"]) for frame in (left, right)]
-    ways = [frame.groupby("case_id", sort=True)["behaviour"].agg(set) for frame in (left, right)]
     has_left, has_right = (counts["sum"] * 2 > counts["size"] for counts in sides)
     rows = pd.DataFrame(
         {
-            "case_class": left.groupby("case_id", sort=True)["case_class"].first(),
+            **{name: left.groupby("case_id", sort=True)[name].first() for name in ("scenario", "case_class")},
             "left_passed": sides[0]["sum"].astype("int64"),
             "left_n": sides[0]["size"],
             "right_passed": sides[1]["sum"].astype("int64"),
             "right_n": sides[1]["size"],
             "outcome": np.select([has_left & has_right, has_left, has_right], OUTCOMES[:3], OUTCOMES[3]),
-            "moved": ways[0] != ways[1],
         }
-    ).reset_index()
+    )
+    rows = rows.join(disagreement("behaviour", left, right)).reset_index()
     blame = {"only left": _texts(right_findings), "only right": _texts(left_findings)}
     blame["neither"] = blame["only left"]
     why = [

@@ -15,7 +15,7 @@ from toolbench.numbers import cache as parquet
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
 from toolbench.numbers.scorer import Scorer, Table
 
-PLANNED = [*GROUP, "case_id", "case_class", "repetition", "tags"]
+PLANNED = [*GROUP, *CASE, "tags"]
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class ScoredRun:
     attempts
         One row an attempt; see :func:`load` for the columns.
     calls
-        One row a proposed call: the group columns, ``case_id``, ``case_class``, ``repetition``, ``index``,
-        ``turn``, ``tool``, ``raw_arguments``, ``state``, ``tier``, ``repairs``, ``role`` (``expected``,
-        ``extra``, ``corrected``), ``exact``, ``normalized``, ``codes``, ``effect`` (``read``, ``write``,
-        missing for an unknown tool), ``nested`` (an argument is an object or a list), ``error`` (code of
-        the result where that is an error).
+        One row a proposed call: the group columns, ``case_id``, ``scenario``, ``case_class``, ``repetition``,
+        ``index``, ``turn``, ``tool``, ``raw_arguments``, ``state``, ``tier``, ``repairs``, ``role``
+        (``expected``, ``extra``, ``corrected``), ``exact``, ``normalized``, ``codes``, ``effect`` (``read``,
+        ``write``, missing for an unknown tool), ``nested`` (an argument is an object or a list), ``error``
+        (code of the result where that is an error).
     findings
-        One row a finding: the group columns, ``case_id``, ``case_class``, ``repetition``, ``code``,
-        ``layer``, ``path``, ``expected``, ``actual``, ``reason``.
+        One row a finding: the group columns, ``case_id``, ``scenario``, ``case_class``, ``repetition``,
+        ``code``, ``layer``, ``path``, ``expected``, ``actual``, ``reason``.
     planned
-        One row an attempt the run was to make, in running order: the group columns, ``case_id``,
-        ``case_class``, ``repetition``, ``tags``.
+        One row an attempt the run was to make, in running order: the group columns,
+        ``case_id``, ``scenario``, ``case_class``, ``repetition``, ``tags``.
     problems
         Lines of the log that could not be used.
     """
@@ -83,8 +83,9 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
 
     Columns
     -------
-    provider, model, protocol, suite, lang, condition, case_id, case_class, repetition, tags
-        Identity; ``repetition`` counts from 0, ``tags`` is a tuple.
+    provider, model, protocol, suite, lang, condition, case_id, scenario, case_class, repetition, tags
+        Identity; ``scenario`` is the case that this one is a variant of (variants are not independent),
+        ``repetition`` counts from 0, ``tags`` is a tuple.
     status, stop, error
         ``ok``, ``transport_error``, ``unsupported``, ``budget`` or ``judge_error``; how the conversation
         ended; one redacted line about what failed.
@@ -156,6 +157,6 @@ def _planned(log: RunLog, suites: Mapping[str, Suite]) -> pd.DataFrame:
     table = Table(PLANNED)
     for plan in log.header.plan(suites):
         case = suites[plan.suite].case_by_key[plan.lang, plan.case_id]
-        values = (*plan[:7], case.klass, plan.repetition, tuple(sorted(case.tags)))
+        values = (*plan[:7], case.scenario, case.klass, plan.repetition, tuple(sorted(case.tags)))
         table.add(dict(zip(PLANNED, values, strict=True)))
     return table.frame()

@@ -1,8 +1,8 @@
 """Every figure, from one place: table, plot, report and widget all call :func:`metrics`.
 
-A rate is a sum of one count over a sum of another, so its numerator, denominator, case-clustered interval and
-macro average come from the same sums per case. An empty denominator gives a missing value, never 0; attempts
-that were not scored are counted beside the denominator, never inside it.
+A rate is a sum of one count over a sum of another, so its numerator, denominator, interval (clustered by
+scenario) and macro average come from the same sums per case. An empty denominator gives a missing value,
+never 0; attempts that were not scored are counted beside the denominator, never inside it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
-from toolbench.numbers.intervals import mean_interval, quantile_interval
+from toolbench.numbers.intervals import quantile_interval
 from toolbench.numbers.repeats import Repeats
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.tables import Key, PerCase, figure, positions, ratio
@@ -29,6 +29,8 @@ FIGURE = [
     "ci_low",
     "ci_high",
     "unit",
+    "cases",
+    "clusters",
     "macro",
     "classes",
     "not_scored",
@@ -39,7 +41,9 @@ Columns = dict[str, NDArray[Any]]
 TYPES = {name: "float64" for name in FIGURE if name not in ("metric", "unit")}
 
 
-def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame | None = None) -> pd.DataFrame:
+def metrics(
+    frame: pd.DataFrame, by: str | Sequence[str] = (), planned: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Return every metric of a frame made by :func:`toolbench.load`.
 
     Parameters
@@ -47,8 +51,9 @@ def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame |
     frame
         One row per attempt.
     by
-        Further columns to break down by: ``case_class``, ``tags`` (an attempt counts under each of its
-        tags), or any other column. (By tool and by turn: :func:`toolbench.numbers.breakdowns.call_metrics`.)
+        Further columns to break down by, or one: ``case_class``, ``tags`` (an attempt counts under each of
+        its tags), or any other column. A frame of several runs is always broken down by ``run_id``. (By tool
+        and by turn: :func:`toolbench.numbers.breakdowns.call_metrics`.)
     planned
         ``ScoredRun.planned``: adds ``planned`` and ``coverage``, and rows of missing values for every group,
         class or tag that was planned and never run.
@@ -56,13 +61,16 @@ def metrics(frame: pd.DataFrame, by: Sequence[str] = (), planned: pd.DataFrame |
     Returns
     -------
     DataFrame
-        One row per group and metric: ``provider, model, protocol, suite, lang, condition``, the columns of
-        ``by``, then
+        One row per group and metric: ``provider, model, protocol, suite, lang, condition`` (``run_id``
+        before them where there are several), the columns of ``by``, then
 
         ``metric, value, numerator, denominator, unit``
             ``value`` is the micro average (every attempt counts alike). Missing means "no figure".
         ``ci_low, ci_high``
-            95 % interval, case-clustered; see :mod:`toolbench.numbers.intervals`.
+            95 % interval, clustered by scenario; see :mod:`toolbench.numbers.intervals`. Missing where none
+            is known to hold.
+        ``cases, clusters``
+            Cases behind the figure, and the scenarios that they are variants of: what the interval rests on.
         ``macro, classes``
             Mean over the case classes that have a figure (every class counts alike), and their number.
         ``not_scored, worst, best``
@@ -94,14 +102,16 @@ def with_judged(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(judged=~frame["control"].astype(bool))
 
 
-def _keys(frame: pd.DataFrame, by: Sequence[str]) -> list[str]:
+def _keys(frame: pd.DataFrame, by: str | Sequence[str]) -> list[str]:
+    by = [by] if isinstance(by, str) else by
     lacking = [name for name in [*GROUP, *by] if name not in frame.columns]
     if lacking:
         raise InputError(
             f"metrics: the frame lacks {', '.join(lacking)}; figures of different models, conditions or "
             "languages are never merged: give metrics a frame with every group column"
         )
-    return [*GROUP, *(name for name in by if name not in GROUP)]
+    several = "run_id" in frame and frame["run_id"].nunique() > 1
+    return list(dict.fromkeys([*(["run_id"] if several else []), *GROUP, *by]))
 
 
 def _spread(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -118,22 +128,29 @@ class _Groups:
     def __init__(self, made: pd.DataFrame, keys: list[str]) -> None:
         # Of a control only the calls count that were made although none was possible: see TOTALS.
         judged = made[made["scored"] & made["judged"]]
-        columns = [name for rate in RATES for name in (rate.numerator, rate.denominator)]
-        self._cases = PerCase(judged, keys, columns)
-        self._spend = PerCase(made, keys, ["cost", "completed"])
+        self._cases = PerCase(judged, keys, RATES)
         self._repeats = Repeats(judged, keys)
         self._columns = {name: made[name].to_numpy() for name in _NEEDED}
         self._nothing = np.array([], dtype=np.intp)
         self.rows = positions(made, keys)
 
     def figures(self, key: Key, planned: int | None) -> Iterator[dict[str, Any]]:
+        """Yield every figure of a group; those that are not a rate count the cases scored at all."""
         rows = self.rows.get(key, self._nothing)
+        scored = rows[self._columns["scored"][rows].astype(bool)]
+        seen = {
+            "cases": len(np.unique(self._columns["case_id"][scored].astype(str))),
+            "clusters": len(np.unique(self._columns["scenario"][scored].astype(str))),
+        }
+        yield from ({**seen, **row} for row in self._figures(key, rows, planned))
+
+    def _figures(self, key: Key, rows: NDArray[np.intp], planned: int | None) -> Iterator[dict[str, Any]]:
         group = {name: values[rows] for name, values in self._columns.items()}
         is_scored = group["scored"]
         scored = {name: values[is_scored] for name, values in group.items()}
         yield from _sizes(group, len(rows), planned)
         unscored = {name: values[~is_scored & group["judged"]] for name, values in group.items()}
-        for rate, row in zip(RATES, self._cases.rates(key, RATES), strict=True):
+        for rate, row in zip(RATES, self._cases.figures(key), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
         for total in TOTALS:
             value = int(scored[total.column].sum()) if is_scored.any() else None
@@ -141,26 +158,29 @@ class _Groups:
         yield from self._repeats.figures(key)
         for quantile in QUANTILES:
             yield _quantile(quantile, scored)
-        yield from self._spending(key, group)
+        yield from self._spending(group)
 
-    def _spending(self, key: Key, group: Columns) -> Iterator[dict[str, Any]]:
+    def _spending(self, group: Columns) -> Iterator[dict[str, Any]]:
         """Sums over all attempts: what a failed attempt used up was spent as well."""
+        currencies = {name for name in group["currency"] if isinstance(name, str)}
         for total in SPENT:
             amounts = group[total.column]
-            value = float(amounts.sum()) if len(amounts) and not np.isnan(amounts).any() else None
+            mixed = total.column == "cost" and len(currencies) > 1
+            unknown = not len(amounts) or np.isnan(amounts).any() or mixed
+            value = None if unknown else float(amounts.sum())
             yield figure(total.name, value, None, len(amounts), unit=total.unit)
-        spent, completed = self._spend.of(key, ["cost", "completed"]).T
-        currencies = {name for name in group["currency"] if isinstance(name, str)}
-        unit = f"{currencies.pop() if len(currencies) == 1 else 'currency'} a completed attempt"
-        if np.isnan(group["cost"]).any() or not completed.sum():
-            yield figure("cost_per_completed", None, None, int(completed.sum()), unit=unit)
-            return
-        value, ends = float(spent.sum() / completed.sum()), mean_interval(spent, completed)
-        yield figure("cost_per_completed", value, float(spent.sum()), int(completed.sum()), *ends, unit=unit)
+        # Of cases with something to complete: what the others cost buys no completion.
+        due = group["chain_due"].astype(bool)
+        spent, completed = float(group["cost"][due].sum()), int(np.nansum(group["completed"][due]))
+        currency = currencies.pop() if len(currencies) == 1 else None
+        known = spent if currency and completed and not np.isnan(spent) else None
+        value = None if known is None else known / completed
+        unit = f"{currency or 'currency'} a completed attempt"
+        yield figure("cost_per_completed", value, known, completed, unit=unit)
 
 
 _NEEDED = [
-    *("scored", "judged", "status", "case_id", "currency", "earlier_errors"),
+    *("scored", "judged", "status", "case_id", "scenario", "currency", "completed", "earlier_errors"),
     *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
     *dict.fromkeys(rate.due for rate in RATES if rate.due not in (None, "judged")),
 ]
@@ -195,6 +215,6 @@ def _quantile(quantile: Quantile, scored: Columns) -> dict[str, Any]:
     if not known.any():
         return figure(quantile.name, None, None, 0, unit=quantile.unit)
     values = scored[quantile.column][known]
-    ends = quantile_interval(values, scored["case_id"][known].astype(str), quantile.share)
+    ends = quantile_interval(values, scored["scenario"][known].astype(str), quantile.share)
     at = float(np.quantile(values, quantile.share))
     return figure(quantile.name, at, None, int(known.sum()), *ends, unit=quantile.unit)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import comb
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from toolbench.numbers.intervals import Vector, mean_interval, share_intervals
-from toolbench.numbers.tables import Key, figure, positions
+from toolbench.numbers.tables import Clustered, Key, figure, positions, ratio
+
+ARM = ("suite", "lang", "condition")
+"""Groups that agree in these are read side by side, so that they share one ``k``."""
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
@@ -30,43 +32,59 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 ESTIMATES: dict[str, Callable[[int, int, int], float]] = {"pass^k": pass_hat_k, "pass@k": pass_at_k}
+SHARES = {"consistency": ("modal", "size"), **{name: (name, "one") for name in ESTIMATES}}
+"""Metric → the columns per case whose sums are divided."""
 
 
 class Repeats:
-    """The cases with at least two scored repetitions, for every group of a frame."""
+    """The cases with at least two scored repetitions, for every group of a frame.
+
+    ``k`` is the smallest number of scored repetitions that any of them has in the suite, language and
+    condition: whoever lost an attempt would otherwise be asked for less than the others.
+    """
 
     def __init__(self, scored: pd.DataFrame, keys: Sequence[str]) -> None:
-        case = list(dict.fromkeys([*keys, "case_id"]))
+        case = list(dict.fromkeys([*keys, "scenario", "case_id"]))
         alike = scored.groupby([*case, "behaviour"], sort=True, observed=True).size().groupby(case)
         cases = pd.DataFrame({"size": alike.sum(), "modal": alike.max(), "distinct": alike.size()})
         cases["passed"] = scored.groupby(case, sort=True, observed=True)["passed"].sum()
         cases = cases[cases["size"] > 1].astype(float).reset_index()
-        self._values = cases[["size", "modal", "distinct", "passed"]].to_numpy(dtype=float)
+        cases["k"] = cases.groupby(list(ARM), observed=True)["size"].transform("min")
+        counts = list(zip(cases["size"].astype(int), cases["passed"].astype(int), cases["k"], strict=True))
+        for name, estimate in ESTIMATES.items():
+            cases[name] = [estimate(n, c, int(k)) for n, c, k in counts]
+        cases["one"] = 1.0
+        self._cases = cases
         self._rows = positions(cases, keys)
+        above, below = (
+            cases[list(names)].to_numpy(dtype=float) for names in zip(*SHARES.values(), strict=True)
+        )
+        self._clusters = Clustered(self._rows, cases["scenario"].to_numpy(dtype=str), above, below)
 
     def figures(self, key: Key) -> Iterator[dict[str, Any]]:
-        """Yield the metrics. ``k`` is the smallest number of repetitions any of the cases has."""
-        sizes, modal, distinct, passed = self._values[self._rows.get(key, [])].T
-        k = int(sizes.min()) if len(sizes) else 0
-        ones = np.ones_like(sizes)
-        yield _figure("consistency", modal, sizes, "attempts of repeated cases")
-        yield _figure("distinct_decisions", distinct, ones, "repeated cases")
-        counts = list(zip(sizes.astype(int), passed.astype(int), strict=True))
-        for name, estimate in ESTIMATES.items():
-            values = np.array([estimate(int(n), int(c), k) for n, c in counts], dtype=float)
-            yield _figure(name, values, ones, f"repeated cases, k={k}" if k else "repeated cases")
+        """Yield the metrics. ``distinct_decisions`` has no interval: none was found that covers."""
+        mine = self._cases.iloc[self._rows.get(key, np.array([], dtype=np.intp))]
+        low, high, _ = self._clusters.of(key)
+        beside = {"cases": len(mine), "clusters": mine["scenario"].nunique()}
+        units = {"consistency": "attempts of repeated cases", "distinct_decisions": "repeated cases"}
+        if len(mine):
+            units = dict.fromkeys(ESTIMATES, f"repeated cases, k={mine['k'].iloc[0]:.0f}") | units
+        for number, (name, (top, bottom)) in enumerate(SHARES.items()):
+            yield {
+                **_figure(name, mine, top, bottom, units),
+                "ci_low": low[number],
+                "ci_high": high[number],
+                **beside,
+            }
+        yield {**_figure("distinct_decisions", mine, "distinct", "one", units), **beside}
 
 
-def _figure(metric: str, above: Vector, below: Vector, unit: str) -> dict[str, Any]:
-    numerator, denominator = float(above.sum()), int(below.sum())
-    if not denominator:
-        return figure(metric, None, 0, 0, unit=unit)
-    if metric == "distinct_decisions":
-        low, high = mean_interval(above, below)
-    else:
-        ends = share_intervals(above[:, None], below[:, None])
-        low, high = float(ends[0][0]), float(ends[1][0])
-    return figure(metric, numerator / denominator, numerator, denominator, low, high, unit)
+def _figure(
+    name: str, cases: pd.DataFrame, above: str, below: str, units: Mapping[str, str]
+) -> dict[str, Any]:
+    numerator, denominator = float(cases[above].sum()), int(cases[below].sum())
+    unit = units.get(name, "repeated cases")
+    return figure(name, ratio(numerator, denominator), numerator, denominator, unit=unit)
 
 
 def by_case(attempts: pd.DataFrame) -> pd.DataFrame:
@@ -87,16 +105,17 @@ def by_case(attempts: pd.DataFrame) -> pd.DataFrame:
 
 
 def curves(attempts: pd.DataFrame, players: Sequence[str]) -> pd.DataFrame:
-    """Return ``player, k, pass^k, pass@k``: means over cases, for k up to what every case of a player has.
+    """Return ``player, k, pass^k, pass@k``: means over cases, for k up to what every case of all players has.
 
     At the largest k these are the metrics ``pass^k`` and ``pass@k``.
     """
     cases = by_case(attempts)
+    most = int(cases["repetitions"].min()) if len(cases) else 0
     rows = []
     for player in players:
         mine = cases[cases["player"] == player]
         counts = list(zip(mine["repetitions"], mine["passed"], strict=True))
-        for k in range(1, int(mine["repetitions"].min()) + 1 if len(mine) else 1):
+        for k in range(1, most + 1 if counts else 1):
             means = {
                 name: float(np.mean([estimate(n, c, k) for n, c in counts]))
                 for name, estimate in ESTIMATES.items()

@@ -15,16 +15,15 @@ import numpy as np
 import pandas as pd
 
 from toolbench.errors import InputError
-from toolbench.numbers.compare import compare
+from toolbench.numbers.compare import compare_all
 from toolbench.numbers.frames import ScoredRun
-from toolbench.numbers.intervals import Vector
 from toolbench.numbers.metrics import metrics
-from toolbench.numbers.paired import holm
 from toolbench.numbers.policies import SIGNALS, Policy
 from toolbench.numbers.rows import AMOUNTS, FINDING, GROUP
 from toolbench.numbers.sides import Side
 from toolbench.numbers.signature import Signature
 from toolbench.numbers.tables import groups, positions, records
+from toolbench.numbers.weighing import Vector
 
 ARM = ["suite", "lang", "condition"]
 ATTEMPT_KEY = [*ARM, "case_id", "repetition"]
@@ -68,16 +67,17 @@ def replay(scored: ScoredRun, policy: Policy) -> pd.DataFrame:
     return _outcome(policy, current.assign(**spent, players=players), unsafe)
 
 
-def replay_table(scored: ScoredRun, policies: Sequence[Policy], seed: int = 0) -> pd.DataFrame:
+def replay_table(scored: ScoredRun, policies: Sequence[Policy]) -> pd.DataFrame:
     """Return what each policy would have done, and its paired difference from the first one.
 
     Returns
     -------
     DataFrame
         One row per suite, language, condition, policy and metric: ``value``, ``ci_low``, ``ci_high``,
-        ``delta``, ``delta_low``, ``delta_high``, ``p_holm`` (over the whole table), ``cases``. Metrics are
-        those of :data:`TOLD`, and ``mean_latency_ms``, ``mean_cost``, ``asked``, ``handed_over``,
-        ``players`` as means per attempt. Differences are over the cases that both were simulated on.
+        ``delta``, ``delta_low``, ``delta_high``, ``p`` and ``p_holm`` (of the pass rate, over all policies),
+        ``cases``. Metrics are those of :data:`TOLD`, and ``mean_latency_ms``, ``mean_cost``, ``asked``,
+        ``handed_over``, ``players`` as means per attempt. Differences are over the cases that both were
+        simulated on.
 
     Raises
     ------
@@ -90,20 +90,17 @@ def replay_table(scored: ScoredRun, policies: Sequence[Policy], seed: int = 0) -
             raise InputError(f"policies: the name {name!r} occurs twice")
     frames = [(policy.name, replay(scored, policy)) for policy in policies]
     rows = [{**row, "policy": name} for name, frame in frames for row in _told(frame)]
-    deltas = [
-        {**row, "policy": name}
-        for name, frame in frames[1:]
-        for row in records(
-            compare(as_side(*frames[0]), as_side(name, frame), ["model"], COMPARED, seed).table
+    deltas = pd.DataFrame()
+    if frames[1:]:
+        first = as_side(*frames[0])
+        paired = compare_all([(first, as_side(*frame)) for frame in frames[1:]], ["model"], COMPARED).table
+        deltas = paired[paired["cases"] > 0].rename(
+            columns={"after": "policy", "ci_low": "delta_low", "ci_high": "delta_high"}
         )
-        if row["cases"]
-    ]
-    for row, p in zip(deltas, holm([row["p"] for row in deltas]), strict=True):
-        row |= {"p_holm": p, "delta_low": row["ci_low"], "delta_high": row["ci_high"]}
     key = [*ARM, "policy", "metric"]
     told = pd.DataFrame(rows)[[*key, "value", "ci_low", "ci_high"]]
-    paired = pd.DataFrame(deltas, columns=[*key, "delta", "delta_low", "delta_high", "p_holm", "cases"])
-    return told.merge(paired, how="left", on=key)
+    columns = [*key, "delta", "delta_low", "delta_high", "p", "p_holm", "cases"]
+    return told.merge(deltas.reindex(columns=columns), how="left", on=key)
 
 
 def as_side(label: str, frame: pd.DataFrame) -> Side:
@@ -112,7 +109,7 @@ def as_side(label: str, frame: pd.DataFrame) -> Side:
     What was simulated from one run has one signature, so only the policies differ.
     """
     signatures = {key: Signature({}) for key in positions(frame, GROUP)}
-    return Side(label, frame, pd.DataFrame(columns=FINDING), signatures)
+    return Side(label, frame, pd.DataFrame(columns=FINDING), frame, signatures)
 
 
 def _same_attempts(scored: ScoredRun, policy: Policy) -> dict[str, pd.DataFrame]:

@@ -20,7 +20,8 @@ from toolbench.numbers.cost import attempt_cost, failed_tries
 GROUP = ["provider", "model", "protocol", "suite", "lang", "condition"]
 """Columns that are never merged in one figure."""
 
-CASE = ["case_id", "case_class", "repetition"]
+CASE = ["case_id", "scenario", "case_class", "repetition"]
+"""``scenario`` is what the case is a variant of: the cluster of every interval and every p."""
 
 FACTS = ["control", "call_due", "write_on_offer", "chain_due", "write_due", "nested_due"]
 """What the case alone decides, known of attempts that were never scored as well."""
@@ -72,7 +73,7 @@ CALL = [
 FINDING = [*GROUP, *CASE, "code", "layer", "path", "expected", "actual", "reason"]
 
 DTYPES: Mapping[str, str] = {
-    **dict.fromkeys([*GROUP, "case_id", "case_class", *TEXTS, "tool", "raw_arguments"], "str"),
+    **dict.fromkeys([*GROUP, "case_id", "scenario", "case_class", *TEXTS, "tool", "raw_arguments"], "str"),
     **dict.fromkeys(["state", "tier", "role", "effect"], "str"),
     **dict.fromkeys(["code", "layer", "path", "expected", "actual", "reason"], "str"),
     **dict.fromkeys(["repetition", "index", "turn"], "int64"),
@@ -96,6 +97,7 @@ def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]
     offered = () if condition.tools == "off" else suite.contract.offered(case.tools)
     return {
         "case_class": case.klass,
+        "scenario": case.scenario,
         "case_hash": case.hash[:12],
         "tags": tuple(sorted(case.tags)),
         "control": control,
@@ -113,12 +115,11 @@ def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]
     }
 
 
-def identity(attempt: Attempt, case_class: str) -> dict[str, Any]:
+def identity(attempt: Attempt) -> dict[str, Any]:
     """Return the group columns and those that name the attempt inside its group."""
     return {
         **{name: getattr(attempt, name) for name in GROUP},
         "case_id": attempt.case_id,
-        "case_class": case_class,
         "repetition": attempt.repetition,
     }
 

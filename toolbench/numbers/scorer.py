@@ -46,7 +46,7 @@ class Scorer:
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
         judged = judge(attempt, self.suites[attempt.suite], self._conditions[attempt.condition])
         row = attempt_row(attempt, judged, self._prices.get(attempt.key.player))
-        return {**identity(attempt, facts["case_class"]), **facts, **row}, judged.verdict
+        return {**identity(attempt), **facts, **row}, judged.verdict
 
     def _facts_of(self, suite: str, lang: str, case_id: str, condition: str) -> Row:
         case = self.suites[suite].case_by_key[lang, case_id]

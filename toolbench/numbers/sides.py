@@ -41,11 +41,20 @@ FACTORS: Mapping[str, Factor] = {
 
 @dataclass(frozen=True)
 class Side:
-    """Part of a run; ``signatures`` has one entry per group of it."""
+    """Part of a run.
+
+    Attributes
+    ----------
+    planned
+        One row an attempt that was to be made: those among them without a score are lost.
+    signatures
+        One entry per group.
+    """
 
     label: str
     attempts: pd.DataFrame
     findings: pd.DataFrame
+    planned: pd.DataFrame
     signatures: Mapping[Key, Signature]
 
 
@@ -57,7 +66,7 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
     InputError
         For a column that is no group column, or a value that the run does not have.
     """
-    attempts, findings, header = scored.attempts, scored.findings, scored.log.header
+    attempts, header = scored.attempts, scored.log.header
     for column, value in where.items():
         if column not in GROUP:
             raise InputError(f"compare: {column!r} is not one of {', '.join(GROUP)}")
@@ -65,22 +74,26 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
             known = ", ".join(dict.fromkeys(attempts[column])) or "nothing"
             raise InputError(f"run {header.run_id}: no {column} {value!r} here; there is {known}")
         attempts = attempts[attempts[column] == value]
-        findings = findings[findings[column] == value]
+    findings, planned = (_where(frame, where) for frame in (scored.findings, scored.planned))
     signatures = {
         key: signature(header, dict(zip(GROUP, key, strict=True)), scored.suites)
         for key in positions(attempts, GROUP)
     }
-    return Side(label or "/".join([header.run_id, *where.values()]), attempts, findings, signatures)
+    return Side(label or "/".join([header.run_id, *where.values()]), attempts, findings, planned, signatures)
+
+
+def _where(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
+    return frame[(frame[list(where)] == list(where.values())).all(axis=1)]
 
 
 def of_players(side: Side, players: Collection[PlayerKey]) -> Side:
     """Return the part of a side that some players have."""
     kept = {key: value for key, value in side.signatures.items() if PlayerKey(*key[:3]) in players}
-    frames = [
+    attempts, findings, planned = (
         frame[pd.MultiIndex.from_frame(frame[list(PlayerKey._fields)]).isin(list(players))]
-        for frame in (side.attempts, side.findings)
-    ]
-    return Side(side.label, frames[0], frames[1], kept)
+        for frame in (side.attempts, side.findings, side.planned)
+    )
+    return Side(side.label, attempts, findings, planned, kept)
 
 
 def pair_groups(
@@ -131,20 +144,6 @@ def lonely_groups(left: Side, right: Side, shared: Sequence[str]) -> list[str]:
     return [f"{'/'.join(key)}: only the left side has this group" for key in ours if key not in theirs] + [
         f"{'/'.join(key)}: only the right side has this group" for key in theirs if key not in ours
     ]
-
-
-def common_cases(left: pd.DataFrame, right: pd.DataFrame) -> tuple[pd.Index, list[str]]:
-    """Return the cases that are scored on both sides and are the same there, and lines about the others."""
-    ours = left.drop_duplicates("case_id").set_index("case_id")["case_hash"]
-    theirs = right.drop_duplicates("case_id").set_index("case_id")["case_hash"]
-    both = ours.index.intersection(theirs.index, sort=True)
-    same = both[(ours[both] == theirs[both]).to_numpy(dtype=bool)]
-    counts = {
-        "only the left side has a scored attempt of": len(ours.index.difference(theirs.index)),
-        "only the right side has a scored attempt of": len(theirs.index.difference(ours.index)),
-        "the sides have different versions of": len(both) - len(same),
-    }
-    return same, [f"{text} {number} case(s), left out" for text, number in counts.items() if number]
 
 
 def _values(side: Side, column: str) -> set[str]:

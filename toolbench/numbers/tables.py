@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from toolbench.numbers.definitions import Rate
-from toolbench.numbers.intervals import Vector, share_intervals
+from toolbench.numbers.intervals import share_intervals
+from toolbench.numbers.weighing import Vector
 
 Key = tuple[Any, ...]
 
@@ -34,61 +35,107 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-class PerCase:
-    """Sums of count columns per case, for every group of a frame."""
+def per_cluster(values: Vector, clusters: NDArray[np.str_]) -> Vector:
+    """Return the sums of rows ``(rows, columns)`` over clusters, shape ``(clusters, columns)``."""
+    names, member = np.unique(clusters, return_inverse=True)
+    total = np.zeros((len(names), values.shape[1]))
+    np.add.at(total, member, values)
+    return total
 
-    def __init__(self, frame: pd.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> None:
-        wanted = list(dict.fromkeys(columns))
-        case = list(dict.fromkeys([*keys, "case_class", "case_id"]))
-        table = frame.groupby(case, sort=True, observed=True)[wanted].sum()
+
+class PerCase:
+    """Sums of count columns per case, for every group of a frame; scenarios are the clusters."""
+
+    def __init__(self, frame: pd.DataFrame, keys: Sequence[str], rates: Sequence[Rate]) -> None:
+        self._rates = rates
+        columns = list(dict.fromkeys(name for rate in rates for name in (rate.numerator, rate.denominator)))
+        case = list(dict.fromkeys([*keys, "case_class", "scenario", "case_id"]))
+        table = frame.groupby(case, sort=True, observed=True)[columns].sum()
         flat = table.reset_index()
-        self._column = {name: index for index, name in enumerate(wanted)}
-        self._values = table.to_numpy(dtype=float)
+        self._above, self._below = (
+            table[[getattr(rate, part) for rate in rates]].to_numpy(dtype=float)
+            for part in ("numerator", "denominator")
+        )
         self._classes = flat["case_class"].to_numpy(dtype=str)
         self._rows = positions(flat, keys)
+        self._clusters = Clustered(self._rows, flat["scenario"].to_numpy(dtype=str), self._above, self._below)
 
-    def of(self, key: Key, columns: Sequence[str]) -> Vector:
-        """Return the sums of one group, shape ``(cases, columns)``."""
+    def figures(self, key: Key) -> Iterator[dict[str, Any]]:
+        """Yield one group's figures: sums, share, interval, macro average, cases, clusters of every rate."""
         rows = self._rows.get(key, np.array([], dtype=np.intp))
-        found: Vector = self._values[np.ix_(rows, np.array([self._column[name] for name in columns]))]
-        return found
-
-    def rates(self, key: Key, rates: Sequence[Rate]) -> Iterator[dict[str, Any]]:
-        """Yield one group's figures: sums, share, interval and macro average of every rate."""
-        above = self.of(key, [rate.numerator for rate in rates])
-        below = self.of(key, [rate.denominator for rate in rates])
-        low, high = share_intervals(above, below)
-        macro, classes = self._macro(key, above, below)
-        for column, rate in enumerate(rates):
+        above, below = self._above[rows], self._below[rows]
+        low, high, clusters = self._clusters.of(key)
+        macro, classes = self._macro(rows, above, below)
+        for column, rate in enumerate(self._rates):
             numerator, denominator = int(above[:, column].sum()), int(below[:, column].sum())
             value = ratio(numerator, denominator)
             yield {
                 **figure(rate.name, value, numerator, denominator, low[column], high[column], rate.unit),
+                "cases": int((below[:, column] > 0).sum()),
+                "clusters": int(clusters[column]),
                 "macro": macro[column],
                 "classes": classes[column],
             }
 
-    def _macro(self, key: Key, above: Vector, below: Vector) -> tuple[Vector, NDArray[np.int64]]:
+    def _macro(
+        self, rows: NDArray[np.intp], above: Vector, below: Vector
+    ) -> tuple[Vector, NDArray[np.int64]]:
         """Mean over the classes that have a figure, and how many these are."""
-        names, member = np.unique(
-            self._classes[self._rows.get(key, np.array([], dtype=np.intp))], return_inverse=True
-        )
-        indicator = (member == np.arange(len(names))[:, None]).astype(float)
+        classes = self._classes[rows]
         with np.errstate(invalid="ignore", divide="ignore"):
-            shares = (indicator @ above) / (indicator @ below)
+            shares = per_cluster(above, classes) / per_cluster(below, classes)
         known = np.isfinite(shares)
         number = known.sum(0)
         mean = np.where(known, shares, 0).sum(0) / np.maximum(number, 1)
         return np.where(number > 0, mean, np.nan), number
 
 
-def share_of(frame: pd.DataFrame, column: str, case: Sequence[str]) -> dict[str, Any]:
-    """Return the share of rows in which a column holds, as a row of a metrics frame; cases are clusters."""
-    sums = frame.groupby(list(case))[column].agg(["sum", "size"]).to_numpy(dtype=float)
+class Clustered:
+    """Intervals of shares, for every group and column at once: one by one they would take minutes.
+
+    Parameters
+    ----------
+    rows
+        Group → positions of its cases.
+    clusters, above, below
+        The cluster of every case, and its numerators and denominators, shape ``(cases, columns)``.
+    """
+
+    def __init__(
+        self, rows: dict[Key, NDArray[np.intp]], clusters: NDArray[np.str_], above: Vector, below: Vector
+    ) -> None:
+        columns = above.shape[1]
+        sums = {key: per_cluster(np.hstack([above[at], below[at]]), clusters[at]) for key, at in rows.items()}
+        most = max((len(found) for found in sums.values()), default=0)
+        # A cluster that a group does not have is one without observations.
+        padded = [np.pad(found, ((0, most - len(found)), (0, 0))) for found in sums.values()]
+        wide = np.stack(padded, axis=1) if padded else np.zeros((0, 0, 2 * columns))
+        shape = most, len(sums) * columns
+        low, high = share_intervals(wide[:, :, :columns].reshape(shape), wide[:, :, columns:].reshape(shape))
+        used = (wide[:, :, columns:] > 0).sum(0)
+        self._found = {
+            key: (low[at : at + columns], high[at : at + columns], used[number])
+            for number, key in enumerate(sums)
+            for at in [number * columns]
+        }
+        self._none = np.full(columns, np.nan), np.full(columns, np.nan), np.zeros(columns, dtype=np.intp)
+
+    def of(self, key: Key) -> tuple[Vector, Vector, NDArray[np.intp]]:
+        """Return lower ends, upper ends, and the number of clusters with an observation."""
+        return self._found.get(key, self._none)
+
+
+def share_of(frame: pd.DataFrame, column: str, cluster: Sequence[str]) -> dict[str, Any]:
+    """Return the share of rows in which a column holds, as a row of a metrics frame."""
+    sums = frame.groupby(list(cluster))[column].agg(["sum", "size"]).to_numpy(dtype=float)
     low, high = share_intervals(sums[:, :1], sums[:, 1:])
     above, below = int(sums[:, 0].sum()), int(sums[:, 1].sum())
     value = above / below if below else np.nan
-    return figure(column, value, above, below, float(low[0]), float(high[0]))
+    return {
+        **figure(column, value, above, below, float(low[0]), float(high[0])),
+        "cases": frame["case_id"].nunique(),
+        "clusters": len(sums),
+    }
 
 
 def ratio(numerator: float, denominator: float) -> float | None:

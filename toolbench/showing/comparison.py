@@ -17,7 +17,8 @@ from toolbench.showing.format import NAMES, NOTHING, amount, each, p_text, perce
 from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
-NUMBERS = ("before", "after", "difference [95 %]", "p", "p, Holm", "cases", "detectable")
+NUMBERS = ("before", "after", "difference [95 %]", "p", "p, Holm", "cases (scenarios)", "lost", "detectable")
+FLIP_CELLS = ("differ", "by chance", "excess [95 %]", "p", "detectable", "cases (scenarios)", "usual changes")
 AMOUNTS = {mean.name for mean in MEANS}
 LONGEST = 40
 """Rows of a table of cases; the rest is counted."""
@@ -40,7 +41,7 @@ def with_players(view: RunView, comparison: Comparison) -> Comparison:
 
 
 def cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a comparison's table as texts: both figures, the difference, p, cases, and power."""
+    """Return a row of a comparison's table as texts: figures, difference, p, cases, losses, power."""
     if row["metric"] in AMOUNTS:
         ends = "" if pd.isna(row["ci_low"]) else f" [{row['ci_low']:+.3g}, {row['ci_high']:+.3g}]"
         before, after = amount(row["left"]), amount(row["right"])
@@ -49,14 +50,37 @@ def cells(row: Mapping[str, Any]) -> dict[str, Any]:
     else:
         before, after = percent(row["left"]), percent(row["right"])
         difference, detectable = points(row["delta"], row["ci_low"], row["ci_high"]), _detectable(row)
-    numbers = (before, after, difference, p_text(row["p"]), p_text(row["p_holm"]), row["cases"], detectable)
-    return dict(zip(NUMBERS, numbers, strict=True))
+    cases = f"{row['cases']} ({row['clusters']})"
+    tests = p_text(row["p"]), p_text(row["p_holm"])
+    return dict(zip(NUMBERS, (before, after, difference, *tests, cases, _lost(row), detectable), strict=True))
 
 
 def _detectable(row: Mapping[str, Any]) -> str:
-    if pd.isna(row["detectable"]):
-        return NOTHING
-    return f"{100 * row['detectable']:.0f} points" if row["detectable"] < 1 else "none"
+    return NOTHING if pd.isna(row["detectable"]) else f"{100 * row['detectable']:.0f} points"
+
+
+def _lost(row: Mapping[str, Any]) -> str:
+    """Return how many attempts were lost, and between what the difference then lies: ``38 (-12…+9)``."""
+    if not row["lost"]:
+        return "0"
+    if pd.isna(row["lowest"]):
+        return str(row["lost"])
+    return f"{row['lost']} ({100 * row['lowest']:+.0f}…{100 * row['highest']:+.0f})"
+
+
+def flip_cells(row: Any) -> dict[str, Any]:
+    """Return what :func:`toolbench.numbers.flips.changes` found as texts."""
+    changed = f"{row.changed:.0f} of {row.cases:.0f}" if hasattr(row, "changed") else NOTHING
+    cells = (
+        percent(row.rate),
+        percent(row.chance),
+        points(row.excess, row.ci_low, row.ci_high),
+        p_text(row.p),
+        _detectable({"detectable": row.detectable}),
+        f"{row.cases:.0f} ({row.clusters:.0f})",
+        changed,
+    )
+    return dict(zip(FLIP_CELLS, cells, strict=True))
 
 
 def effect_table(comparison: Comparison, caption: str) -> Page:
@@ -118,8 +142,8 @@ def case_table(cases: pd.DataFrame, caption: str, most: int = LONGEST) -> Page:
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the effect on the pass rate with its interval, its test and the cases behind it."""
-    row = next(row for row in records(comparison.table) if row["metric"] == "pass_rate")
+    """Return the effect on the deciding metric with its interval, its test and the cases behind it."""
+    row = next(row for row in records(comparison.table) if row["metric"] == comparison.primary)
     if not row["cases"]:
         return "no case was scored on both sides."
     shown = cells(row)
@@ -127,7 +151,7 @@ def headline(comparison: Comparison) -> str:
     named = "; ".join(f"{title} {_ids(cases)}" for title, cases in _changes(comparison))
     return (
         f"{shown['before']} → {shown['after']} passed, {delta} points{ends and ' ' + ends}, p {shown['p']} "
-        f"({row['test']}, {row['cases']} paired cases); {named}."
+        f"({row['test']}, {row['cases']} paired cases of {row['clusters']} scenarios); {named}."
     )
 
 
@@ -162,8 +186,9 @@ def text(comparison: Comparison) -> str:
 def _line(row: Mapping[str, Any]) -> str:
     if not row["cases"]:
         return f"  {row['metric']:<26} {NOTHING}  ({row['test']})"
-    before, after, difference, p, holm, number, detectable = cells(row).values()
-    return (
-        f"  {row['metric']:<26} {before:>9} → {after:<9} {difference}  p {p}, Holm {holm} "
-        f"({row['test']}, {number} cases; detectable {detectable})"
-    )
+    before, after, difference, p, holm, number, lost, detectable = cells(row).values()
+    told = [row["test"], f"{number} cases"]
+    told += [f"lost {lost}"] if row["lost"] else []
+    told += [f"detectable {detectable}"] if detectable != NOTHING else []
+    tests = "" if p == NOTHING else f"  p {p}" + ("" if holm == NOTHING else f", Holm {holm}")
+    return f"  {row['metric']:<26} {before:>9} → {after:<9} {difference}{tests} ({'; '.join(told)})"

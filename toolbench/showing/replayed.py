@@ -68,7 +68,7 @@ def _share(row: Any | None) -> str:
         return NOTHING
     value = percent(row.value)
     delta = points(row.delta, row.delta_low, row.delta_high)
-    return value if delta == NOTHING else f"{value}, {delta}, p {p_text(row.p_holm)}"
+    return value if delta == NOTHING else f"{value}, {delta}, p {p_text(row.p)}"
 
 
 def _mean(row: Any | None) -> str:

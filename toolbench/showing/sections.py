@@ -14,11 +14,13 @@ from toolbench.errors import InputError
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.choice import pareto
 from toolbench.numbers.compare import Comparison, compare
+from toolbench.numbers.flips import excess
 from toolbench.numbers.gates import evaluate
 from toolbench.numbers.sides import select
 from toolbench.numbers.signature import signature
+from toolbench.numbers.tables import groups
 from toolbench.showing import html, plots
-from toolbench.showing.comparison import effect_table, with_players
+from toolbench.showing.comparison import effect_table, flip_cells, with_players
 from toolbench.showing.format import NAMES, each, money, percent, share
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView, attempt_key
@@ -171,18 +173,17 @@ def paired_effect(view: RunView, suite: str, lang: str, left: str, right: str) -
 
 
 def _moved(found: Comparison) -> Page:
-    """How many cases go another way, rightly or wrongly: what a share of passes does not show."""
-    table = found.cases.groupby("player", sort=False).agg(
-        cases=("case_id", "size"),
-        better=("outcome", lambda outcomes: int((outcomes == "only right").sum())),
-        worse=("outcome", lambda outcomes: int((outcomes == "only left").sum())),
-        moved=("moved", "sum"),
-    )
-    shown = table.reset_index().assign(
-        moved=[f"{row.moved}/{row.cases}" for row in each(table)], cases=table["cases"].to_numpy()
-    )
-    shown = shown.rename(columns={"moved": "behaves differently"})
-    return html.table(shown, numbers=list(shown.columns[1:]))
+    """What a share of passes does not show: cases that go another way, and behaviour that differs."""
+    rows = []
+    for (player,), cases in groups(found.cases, ["player"]):
+        outcomes = cases["outcome"].value_counts()
+        behaviour = flip_cells(pd.Series(excess(cases)))
+        del behaviour["usual changes"]
+        counts = {"better": outcomes.get("only right", 0), "worse": outcomes.get("only left", 0)}
+        rows.append({"player": player, **counts, **behaviour})
+    shown = pd.DataFrame(rows)
+    caption = "Two attempts at a case that behave differently: one of each side, and two of one side"
+    return html.table(shown, caption, numbers=list(shown.columns[1:]))
 
 
 def consistency(view: RunView, arm: Arm) -> Page:

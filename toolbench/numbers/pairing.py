@@ -1,0 +1,169 @@
+"""From the attempts of two sides to one number a case and side, and what lost attempts could have changed.
+
+Every case counts once and alike, however many of its repetitions came through: attempts that one side lost
+cannot shift its figure towards the easy cases. What they could still hide is bounded: the difference if every
+lost attempt had gone against the right side, and if every one had gone for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from toolbench.numbers.definitions import MEANS, Mean, Rate
+from toolbench.numbers.metrics import with_judged
+from toolbench.numbers.paired import Pairs
+from toolbench.numbers.weighing import Vector
+
+LOST_AT_MOST = 0.02
+"""Share of attempts lost up to which a p is given although their outcomes could turn the sign.
+
+Simulated where only failures are lost, the worst there is (``tests/bench/false_alarms.py``).
+"""
+
+Metric = Rate | Mean
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Attempts at the paired cases that have no score.
+
+    Attributes
+    ----------
+    cases, attempts, planned
+        Cases that lost some, how many were lost on both sides together, and how many were planned.
+    lowest, highest
+        The difference if all lost attempts had spoken for the left side, and for the right one; NaN where
+        they need not count in the metric at all.
+    """
+
+    cases: int
+    attempts: int
+    planned: int
+    lowest: float
+    highest: float
+
+    @property
+    def hides_the_sign(self) -> bool:
+        """Whether so much was lost that it could be why the sides differ, or why they do not."""
+        return self.attempts > LOST_AT_MOST * self.planned and not (self.lowest > 0 or self.highest < 0)
+
+
+class Faced:
+    """The cases of a group on two sides: sums per case, and attempts planned and lost.
+
+    Parameters
+    ----------
+    left, right
+        Attempts and plan of each side's group.
+    """
+
+    def __init__(
+        self,
+        left: tuple[pd.DataFrame, pd.DataFrame],
+        right: tuple[pd.DataFrame, pd.DataFrame],
+        metrics: Sequence[Metric],
+    ) -> None:
+        self._made = [_judged(attempts) for attempts, _ in (left, right)]
+        columns = list(dict.fromkeys(name for m in metrics for name in (m.numerator, m.denominator)))
+        self.scored = [made[made["scored"]] for made in self._made]
+        sums = [frame.groupby("case_id", sort=True)[columns].sum() for frame in self.scored]
+        hashes = [made.groupby("case_id", sort=True)["case_hash"].first() for made in self._made]
+        both = hashes[0].index.intersection(hashes[1].index)
+        self._changed = both[(hashes[0][both] != hashes[1][both]).to_numpy(dtype=bool)]
+        seen = [frame.index.difference(self._changed) for frame in sums]
+        self.cases = seen[0].intersection(seen[1], sort=True)
+        self._sides_only = [seen[0].difference(seen[1]), seen[1].difference(seen[0])]
+        self._sums = sums
+        self._planned = [plan.groupby("case_id").size() for _, plan in (left, right)]
+
+    @property
+    def unpaired(self) -> list[str]:
+        """Lines on the cases left out."""
+        counts = {
+            "only the left side has a scored attempt of": len(self._sides_only[0]),
+            "only the right side has a scored attempt of": len(self._sides_only[1]),
+            "the sides have different versions of": len(self._changed),
+        }
+        return [f"{text} {number} case(s), left out" for text, number in counts.items() if number]
+
+    def pairs(self, metric: Metric) -> Pairs:
+        """Return the mean of a metric in every case that has it on both sides."""
+        left, right = (self._shares(side, metric, self.cases) for side in (0, 1))
+        known = np.isfinite(left) & np.isfinite(right)
+        scenarios = self._facts.loc[self.cases[known], "scenario"].to_numpy(dtype=str)
+        return Pairs(left[known], right[known], scenarios, 1.0 if isinstance(metric, Rate) else None)
+
+    def loss(self, metric: Metric) -> Loss:
+        """Return what the sides lost of the cases that the metric is about."""
+        cases = self._concerned(metric)
+        lost = [self._lost(side, cases) for side in (0, 1)]
+        planned = sum(
+            int(np.maximum(self._count(self._planned[side], cases), lost[side]).sum()) for side in (0, 1)
+        )
+        counts = {
+            "cases": int(((lost[0] + lost[1]) > 0).sum()),
+            "attempts": int((lost[0] + lost[1]).sum()),
+            "planned": planned,
+        }
+        if not isinstance(metric, Rate) or metric.due is None or not len(cases):
+            return Loss(**counts, lowest=np.nan, highest=np.nan)
+        ends = []
+        for side in (0, 1):
+            above = self._count(self._sums[side][metric.numerator], cases)
+            all_ = self._count(self._sums[side][metric.denominator], cases) + lost[side]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                ends.append((above / all_, (above + lost[side]) / all_))
+        (left_low, left_high), (right_low, right_high) = ends
+        return Loss(
+            **counts,
+            lowest=float(np.nanmean(right_low - left_high)),
+            highest=float(np.nanmean(right_high - left_low)),
+        )
+
+    @cached_property
+    def _facts(self) -> pd.DataFrame:
+        """What is known of every case, from the first attempt that either side made."""
+        return pd.concat(self._made).groupby("case_id", sort=True).first()
+
+    def _concerned(self, metric: Metric) -> pd.Index:
+        """Return the paired cases, and those that one side lost altogether, where the metric is due."""
+        asked = [self._askable(side) for side in (0, 1)]
+        cases = self.cases.union(self._sides_only[0].intersection(asked[1])).union(
+            self._sides_only[1].intersection(asked[0])
+        )
+        if isinstance(metric, Rate) and metric.due is not None:
+            cases = cases[np.asarray(self._facts.loc[cases, metric.due], dtype=bool)]
+        return cases
+
+    def _askable(self, side: int) -> pd.Index:
+        """Return the cases planned on a side, without those that it cannot be asked at all."""
+        made = self._made[side]
+        asked = set(made.loc[made["status"] != "unsupported", "case_id"])
+        refused = [case for case in made["case_id"].unique() if case not in asked]
+        return self._planned[side].index.difference(refused)
+
+    def _lost(self, side: int, cases: pd.Index) -> Vector:
+        scored = self._count(self.scored[side].groupby("case_id").size(), cases)
+        return np.maximum(self._count(self._planned[side], cases) - scored, 0)
+
+    def _shares(self, side: int, metric: Metric, cases: pd.Index) -> Vector:
+        sums = self._sums[side].loc[cases]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Vector = sums[metric.numerator].to_numpy(float) / sums[metric.denominator].to_numpy(float)
+        return found
+
+    @staticmethod
+    def _count(values: pd.Series[int] | pd.Series[float], cases: pd.Index) -> Vector:
+        return np.asarray(values.reindex(cases, fill_value=0), dtype=np.float64)
+
+
+def _judged(attempts: pd.DataFrame) -> pd.DataFrame:
+    made = with_judged(attempts)
+    made = made[made["judged"]]
+    known = {mean.denominator: made[mean.numerator].notna().astype(float) for mean in MEANS}
+    return made.assign(**known)
