@@ -183,3 +183,11 @@ def test_a_suite_is_never_mixed_from_two_places(tmp_path: Path) -> None:
     copytree(ROOT / "contracts/delivery", tmp_path / "contracts/delivery")
     with pytest.raises(SuiteError, match=r"cases: no case file named delivery"):
         find_suite(tmp_path, "delivery")
+
+
+@pytest.mark.parametrize("name", ["/etc", "/a/contracts/delivery", "../x", "a*", "", "C:\\x"])
+def test_a_path_is_no_name_of_a_suite(tmp_path: Path, name: str) -> None:
+    from toolbench.domain.suite import find_suite
+
+    with pytest.raises(SuiteError, match="is no name of a suite"):
+        find_suite(tmp_path, name)

@@ -7,6 +7,7 @@ scored against what it was run with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -183,6 +184,8 @@ def find_suite(root: Path, name: str) -> Suite:
     SuiteError
         When there is no such contract, no case file beside it, or either cannot be used.
     """
+    if not re.fullmatch(r"[\w-][\w.-]*", name):
+        raise SuiteError(f"{name[:80]!r} is no name of a suite; for files elsewhere use --tools and --cases")
     place = next((folder for folder in _places(root) if _tools(folder, name).exists()), None)
     if place is None:
         known = ", ".join(known_suites(root)) or "none"
