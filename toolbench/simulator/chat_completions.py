@@ -8,7 +8,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator import checks
-from toolbench.simulator.dialects import Flavour, dialect_validator, dialects
+from toolbench.simulator.dialects import Flavour, dialect_shape, dialects
 from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
@@ -64,7 +64,7 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, dialect, family = request.body, dialects()[request.model.dialect], family_of(request)
-    check_structure(dialect_validator(request.model.dialect), body, family)
+    check_structure(dialect_shape(request.model.dialect), body, family)
     messages: list[Message] = body["messages"]
     tools = [_tool(entry["function"]) for entry in body.get("tools", ())]
     choice = _choice(body.get("tool_choice"), dialect)

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from toolbench.simulator.failures import HERE
-from toolbench.simulator.structure import load_schema
+from toolbench.simulator.structure import Shape, load_schema
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,8 @@ def dialects() -> Mapping[str, Flavour]:
 
 
 @cache
-def dialect_validator(name: str) -> Any:
-    """Return the validator of a dialect's requests: OpenAI's schema with the dialect's differences."""
+def dialect_shape(name: str) -> Shape:
+    """Return the shape of a dialect's requests: OpenAI's schema with the dialect's differences."""
     dialect = dialects()[name]
     schema = load_schema("chat_completions")
     top, parts = schema["properties"], schema["$defs"]
@@ -125,7 +123,7 @@ def dialect_validator(name: str) -> Any:
     if dialect.unknown_fields == "ignore":
         for place in (schema, *(parts[name] for name in ("said", "assistant", "call", "result"))):
             place["additionalProperties"] = True
-    return Draft202012Validator(schema)
+    return Shape(schema)
 
 
 def _choice(top: dict[str, Any], dialect: Flavour) -> None:

@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import Choice, Conversation, Model, Request, Result, Tool, seal
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
-from toolbench.simulator.structure import check_structure, load_schema, validator
+from toolbench.simulator.structure import Shape, check_structure, load_schema, shape
 
 Part = dict[str, Any]
 Content = dict[str, Any]
@@ -86,9 +84,9 @@ def read(request: Request) -> Conversation:
     """
     body, family = request.body, family_of(request)
     if request.counting:
-        check_structure(_count_validator(), body, family)
+        check_structure(_count_shape(), body, family)
         body = counted(body)
-    check_structure(validator("generate_content"), body, family)
+    check_structure(shape("generate_content"), body, family)
     contents: list[Content] = body["contents"]
     _check_parts(body)
     declared = [entry for group in body.get("tools", ()) for entry in group.get("functionDeclarations", ())]
@@ -112,10 +110,10 @@ def read(request: Request) -> Conversation:
 
 
 @cache
-def _count_validator() -> Any:
+def _count_shape() -> Shape:
     whole = load_schema("generate_content")["properties"]
     known = {"contents": whole["contents"] | {"items": {}}, "generateContentRequest": {"type": "object"}}
-    return Draft202012Validator({"type": "object", "additionalProperties": False, "properties": known})
+    return Shape({"type": "object", "additionalProperties": False, "properties": known})
 
 
 def counted(body: Content) -> Content:

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool, seal
 from toolbench.simulator.facts import facts, refusal
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault
-from toolbench.simulator.structure import check_structure, load_schema
+from toolbench.simulator.structure import Shape, check_structure, load_schema
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -67,7 +65,7 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family, model = request.body, family_of(request), request.model
-    check_structure(_validator(_version(request), request.counting), body, family)
+    check_structure(_shape(_version(request), request.counting), body, family)
     tools = [
         Tool(entry["name"], entry.get("description", ""), entry["input_schema"], bool(entry.get("strict")))
         for entry in body.get("tools", ())
@@ -105,14 +103,14 @@ def _version(request: Request) -> str:
 
 
 @cache
-def _validator(version: str, counting: bool) -> Any:
+def _shape(version: str, counting: bool) -> Shape:
     schema = load_schema("messages")
     for gone in VERSIONS[version]:
         del schema["properties"][gone]
     if counting:
         schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
         schema["required"].remove("max_tokens")
-    return Draft202012Validator(schema)
+    return Shape(schema)
 
 
 def _check_roots(tools: Sequence[Tool]) -> None:

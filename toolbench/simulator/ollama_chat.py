@@ -13,7 +13,7 @@ from typing import Any
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
 from toolbench.simulator.failures import Failure, Family, families
-from toolbench.simulator.structure import check_structure, validator
+from toolbench.simulator.structure import check_structure, shape
 
 Message = dict[str, Any]
 Waiting = list[tuple[str | None, str]]
@@ -33,7 +33,7 @@ def read(request: Request) -> Conversation:
         As the server would refuse it.
     """
     body, family = request.body, family_of(request)
-    check_structure(validator("ollama_chat"), body, family)
+    check_structure(shape("ollama_chat"), body, family)
     tools = tuple(
         Tool(
             entry["function"]["name"],

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from toolbench.domain.canonical import JSON
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import (
@@ -21,7 +19,7 @@ from toolbench.simulator.exchange import (
 )
 from toolbench.simulator.failures import Failure, Family, families
 from toolbench.simulator.strict_subset import strict_fault
-from toolbench.simulator.structure import check_structure, load_schema
+from toolbench.simulator.structure import Shape, check_structure, load_schema
 
 Item = dict[str, Any]
 
@@ -72,7 +70,7 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family, model = request.body, family_of(request), request.model
-    check_structure(_validator(request.counting), body, family)
+    check_structure(_shape(request.counting), body, family)
     if body.get("previous_response_id"):
         # This server keeps nothing: to it, every stored response has expired.
         message = f"Previous response with id '{body['previous_response_id']}' not found."
@@ -98,11 +96,11 @@ def read(request: Request) -> Conversation:
 
 
 @cache
-def _validator(counting: bool) -> Any:
+def _shape(counting: bool) -> Shape:
     schema = load_schema("responses")
     if counting:
         schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
-    return Draft202012Validator(schema)
+    return Shape(schema)
 
 
 def custom_names(body: Item) -> set[str]:
