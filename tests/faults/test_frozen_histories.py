@@ -81,11 +81,6 @@ def histories() -> Sequence[Suite]:
     return suites
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SIM_KEY", "any-key-will-do")
-
-
 def played(
     folder: Path, sim: Simulator, histories: Sequence[Suite], player: str, stream: bool
 ) -> list[Attempt]:
