@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from toolbench.domain.config import Config
 from toolbench.domain.log import RunLog
@@ -61,7 +61,7 @@ def entry(
     busy would slow down the others.
     """
     family = FAMILIES[protocol]
-    variable = "SIM_KEY_" + re.sub(r"\W", "_", fault)
+    variable = f"SIM_KEY_{crc32(fault.encode())}"
     os.environ[variable] = "any-key-will-do"
     return {
         "provider": "p",
