@@ -184,7 +184,9 @@ def test_a_player_that_draws_changes_no_more_between_arms_than_inside_them() -> 
     rates, seen = rng.random(30), []
     for _ in range(60):
         arms = [
-            attempts(**{f"c{i:02d}": list(rng.choice(["x", "y"], 3, p=[r, 1 - r])) for i, r in enumerate(rates)})
+            attempts(
+                **{f"c{i:02d}": list(rng.choice(["x", "y"], 3, p=[r, 1 - r])) for i, r in enumerate(rates)}
+            )
             for _ in range(2)
         ]
         seen.append(changes(*arms))

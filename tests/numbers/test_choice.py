@@ -52,12 +52,14 @@ def test_without_a_cost_nothing_is_said_about_efficiency(two_prices: ScoredRun) 
 
 def test_a_failed_gate_takes_a_model_out(two_prices: ScoredRun) -> None:
     gate = {"name": "g", "metric": "pass_rate", "min": 0.1}
-    table = rows(two_prices, {"version": "t", "gates": [{**gate, "min": 1, "where": {"model": ["fair"]}}]})
+    table = rows(
+        two_prices, {"version": "t", "min_n": 9, "gates": [{**gate, "min": 1, "where": {"model": ["fair"]}}]}
+    )
     assert table.loc["fair", "gates"] == "fail"
     assert pd.isna(table.loc["fair", "efficient"])
     assert table.loc["dear", "efficient"]
     assert table.loc["dear", "gates"] == "none"
-    passed = rows(two_prices, {"version": "t", "gates": [gate]})
+    passed = rows(two_prices, {"version": "t", "min_n": 9, "gates": [gate]})
     assert passed.loc["dear", "gates"] == "pass"
 
 

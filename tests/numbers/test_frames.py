@@ -168,7 +168,7 @@ def test_tokens_and_cost_are_added_up_over_all_turns(priced: ScoredRun) -> None:
 
 
 def test_scoring_twice_gives_the_same_frames(base_run: Path, base: ScoredRun) -> None:
-    pd.testing.assert_frame_equal(load(base_run), base.attempts)
+    pd.testing.assert_frame_equal(load(base_run)[ATTEMPT], base.attempts[ATTEMPT])
 
 
 def test_flags_are_missing_where_the_question_does_not_arise(base: ScoredRun) -> None:

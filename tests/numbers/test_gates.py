@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.numbers.support import PRICE, failed, renamed
 from tests.support import ROOT
@@ -24,7 +28,7 @@ STRONG = {"model": ["strong"], "lang": ["en"], "condition": ["auto"]}
 
 
 def gates(**gate: Any) -> dict[str, Any]:
-    return {"version": "t", "gates": [{"name": "g", "where": STRONG, **gate}]}
+    return {"version": "t", "min_n": 9, "gates": [{"name": "g", "where": STRONG, **gate}]}
 
 
 def outcome(scored: ScoredRun, **gate: Any) -> str:
@@ -36,13 +40,15 @@ def outcome(scored: ScoredRun, **gate: Any) -> str:
 @pytest.mark.parametrize(
     ("gate", "wanted"),
     [
-        # The keyword router under another name: 27 attempts at 9 cases, most of them passed.
+        # The keyword router under another name: three attempts each at 9 cases, most of them passed.
         pytest.param({"metric": "pass_rate", "min": 0.5}, "pass", id="above the limit"),
         pytest.param({"metric": "pass_rate", "min": 0.999}, "fail", id="below the limit"),
         pytest.param({"metric": "unsafe_call_rate", "max": 0}, "pass", id="none of what is forbidden"),
-        pytest.param({"metric": "latency_p95", "max": 1000}, "pass", id="fast enough"),
-        pytest.param({"metric": "latency_p95", "max": 1}, "fail", id="too slow"),
-        pytest.param({"metric": "pass_rate", "min": 0.5, "min_n": 500}, "not enough data", id="too few"),
+        pytest.param({"metric": "latency_p50", "max": 1000}, "pass", id="fast enough"),
+        pytest.param({"metric": "latency_p50", "max": 1}, "fail", id="too slow"),
+        pytest.param({"metric": "latency_p95", "max": 1000}, "not enough data", id="a tail of nine cases"),
+        pytest.param({"metric": "latency_p95", "max": 1}, "fail", id="even the fastest are too slow"),
+        pytest.param({"metric": "pass_rate", "min": 0.5, "min_n": 10}, "not enough data", id="too few"),
         pytest.param(
             {"metric": "pass_rate", "min": 0.75, "decide": "interval"}, "not enough data", id="limit inside"
         ),
@@ -54,7 +60,7 @@ def outcome(scored: ScoredRun, **gate: Any) -> str:
         ),
         pytest.param({"metric": "endless_loops", "max": 0}, "pass", id="a plain count"),
         pytest.param(
-            {"metric": "endless_loops", "max": 0, "min_n": 28}, "not enough data", id="count of too few"
+            {"metric": "endless_loops", "max": 0, "min_n": 10}, "not enough data", id="count of too few"
         ),
     ],
 )
@@ -85,7 +91,7 @@ def test_the_exit_code_is_0_1_or_3(priced: ScoredRun) -> None:
         (1,): [passing, lacking, failing],
     }
     for (code,), chosen in codes.items():
-        assert evaluate(priced, {"version": "t", "gates": chosen}).exit_code == code
+        assert evaluate(priced, {"version": "t", "min_n": 9, "gates": chosen}).exit_code == code
 
 
 def test_a_gate_is_for_models_and_not_for_baselines_or_controls(priced: ScoredRun) -> None:
@@ -97,9 +103,60 @@ def test_a_gate_is_for_models_and_not_for_baselines_or_controls(priced: ScoredRu
     assert len(results) == 2 * 2 * 2
 
 
-def test_a_gate_for_nothing_in_the_run_is_not_passed(priced: ScoredRun) -> None:
-    report = evaluate(priced, gates(metric="pass_rate", min=0.1, where={"model": ["nobody"]}))
-    assert report.outcome == "not enough data"
+def test_a_gate_for_nothing_in_the_run_is_refused(priced: ScoredRun) -> None:
+    with pytest.raises(InputError, match=r"gate g: run priced has no model 'nobody'; there is .*strong"):
+        evaluate(priced, gates(metric="pass_rate", min=0.1, where={"model": ["nobody"]}))
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        pytest.param({"metric": "pas_rate", "min": 0.1}, "'pas_rate'", id="metric"),
+        pytest.param({"metric": "pass_rate", "min": 0.1, "minn": 3}, "'minn'", id="key"),
+        pytest.param({"metric": "pass_rate", "min": 0.1, "where": {"modle": ["x"]}}, "'modle'", id="column"),
+        pytest.param({"metric": "pass_rate", "min": 0.1, "decide": "maybe"}, "'maybe'", id="choice"),
+    ],
+)
+def test_a_typo_is_refused_in_python_too(priced: ScoredRun, gate: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        evaluate(priced, gates(**gate))
+
+
+def with_passes(scored: ScoredRun, passed: Sequence[int]) -> ScoredRun:
+    """Return the run with so many passes of three for each of the strong model's nine cases."""
+    attempts = scored.attempts.copy()
+    mine = (attempts[list(STRONG)] == [names[0] for names in STRONG.values()]).all(axis=1)
+    wanted = dict(zip(sorted(attempts.loc[mine, "case_id"].unique()), passed, strict=True))
+    attempts.loc[mine, "passed"] = [
+        float(row.repetition < wanted[row.case_id]) for row in attempts[mine].itertuples()
+    ]
+    return replace(scored, attempts=attempts[mine])
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.integers(0, 3), min_size=9, max_size=9), st.integers(0, 8), st.floats(0.05, 1))
+def test_a_gate_that_passes_keeps_passing_when_a_failure_becomes_a_success(
+    priced: ScoredRun, passed: list[int], better: int, limit: float
+) -> None:
+    improved = [min(3, n + (index == better)) for index, n in enumerate(passed)]
+    order = ("fail", "not enough data", "pass")
+    before, after = (
+        outcome(with_passes(priced, found), metric="pass_rate", min=limit, decide="interval", min_n=1)
+        for found in (passed, improved)
+    )
+    assert order.index(after) >= order.index(before)
+
+
+def test_perfection_passes_what_three_failures_pass(priced: ScoredRun) -> None:
+    chosen = {"metric": "pass_rate", "min": 0.6, "decide": "interval", "min_n": 1}
+    assert outcome(with_passes(priced, [3] * 9), **chosen) == "pass"
+    assert outcome(with_passes(priced, [2] * 3 + [3] * 6), **chosen) in ("pass", "not enough data")
+
+
+def test_repetitions_of_few_cases_are_not_enough(priced: ScoredRun) -> None:
+    # 27 attempts, 9 cases: the usual minimum is 20 cases.
+    assert outcome(priced, metric="pass_rate", min=0.01, min_n=9) == "pass"
+    assert outcome(priced, metric="pass_rate", min=0.01, min_n=20) == "not enough data"
 
 
 def test_providers_that_failed_fail_the_transport_gate(base_run: Path, tmp_path: Path) -> None:
@@ -143,7 +200,7 @@ def test_the_shipped_gates_are_valid_and_cover_what_the_spec_names() -> None:
         "tool_selection_accuracy",
         "endless_loops",
         "duplicate_executions",
-        "latency_p95",
+        "latency_p50",
         "transport_error_share",
     } <= named
 
@@ -196,6 +253,6 @@ def test_every_result_says_why_in_one_line(priced: ScoredRun) -> None:
     report = evaluate(priced, gates(metric="pass_rate", min=0.75))
     reason = report.results[0].reason
     assert "limit ≥ 0.75" in reason
-    assert "n 27" in reason
+    assert "9 cases" in reason
     assert list(report.frame["reason"]) == [reason]
     assert len(str(report).splitlines()) == 2

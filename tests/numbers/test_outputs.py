@@ -20,7 +20,7 @@ from toolbench.numbers.definitions import RATES
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.gates import default_gates
 from toolbench.numbers.metrics import metrics
-from toolbench.numbers.outputs import errors_csv, report_json, report_text, safe_cell
+from toolbench.numbers.outputs import _stable, errors_csv, report_json, report_text, safe_cell
 from toolbench.numbers.rows import GROUP
 
 
@@ -144,7 +144,16 @@ def test_there_is_one_line_per_finding_with_the_columns_of_the_spec(priced: Scor
     assert text.startswith("provider,model,case_id,attempt,error_code,expected,actual,")
     assert len(rows_of(text)) == len(priced.findings)
     assert len(text.splitlines()) == len(priced.findings) + 1
-    assert {row["attempt"] for row in rows_of(text)} == {"0", "1", "2"}
+    assert {row["attempt"] for row in rows_of(text)} == {"1", "2", "3"}
+    assert {row["protocol"] for row in rows_of(text)} >= {"chat_completions"}
+    assert errors_csv(priced, bom=True) == "\ufeff" + text
+
+
+def test_counts_in_the_report_are_exact() -> None:
+    assert _stable({"tokens": 12_345_678_901.0, "share": 1 / 3}) == {
+        "tokens": 12_345_678_901,
+        "share": 0.333333333,
+    }
 
 
 def test_attempts_without_a_score_are_listed_apart(base_run: Path, tmp_path: Path) -> None:
@@ -161,7 +170,10 @@ def test_attempts_without_a_score_are_listed_apart(base_run: Path, tmp_path: Pat
     [
         pytest.param("=1+1", "'=1+1", id="equals"),
         pytest.param("+1", "'+1", id="plus"),
-        pytest.param("-1", "'-1", id="minus"),
+        pytest.param("-1", "-1", id="negative number"),
+        pytest.param("-2.5", "-2.5", id="negative fraction"),
+        pytest.param("-1+cmd", "'-1+cmd", id="minus"),
+        pytest.param("a;=1+1;b; @x", "a;'=1+1;b;' @x", id="behind a semicolon"),
         pytest.param("@SUM(A1)", "'@SUM(A1)", id="at"),
         pytest.param("\t=1", "'\\t=1", id="tab"),
         pytest.param("\r=1", "'\\r=1", id="carriage return"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,14 @@ def test_ids_that_are_taken_get_a_number(priced: ScoredRun) -> None:
     again = [case["id"] for case in lines(promote(priced, "delivery", "en", taken=[str(i) for i in first]))]
     assert len({*first, *again}) == 2 * len(first)
     assert again[0] == f"{first[0]}-2"
+
+
+def test_a_case_that_another_run_failed_is_not_taken_again(priced: ScoredRun) -> None:
+    first = lines(promote(priced, "delivery", "en"))
+    kept = [str(case["origin"]["case_hash"]) for case in first]  # type: ignore[index]
+    other = replace(priced, log=replace(priced.log, header=replace(priced.log.header, run_id="other")))
+    assert promote(other, "delivery", "en", origins=kept) == ""
+    assert len(lines(promote(other, "delivery", "en", origins=kept[1:]))) == 1
 
 
 def test_only_failures_of_one_kind_can_be_chosen(priced: ScoredRun) -> None:

@@ -12,7 +12,7 @@ import click
 
 from toolbench.cli.authoring import generate, lint
 from toolbench.cli.checking import selfcheck
-from toolbench.cli.judging import compare, gate, promote, report, score
+from toolbench.cli.judging import compare, gate, promote, report, score, trends
 from toolbench.cli.playing import models, run
 from toolbench.cli.replaying import replay
 from toolbench.cli.serving import serve
@@ -22,7 +22,7 @@ __all__ = ["main"]
 
 
 PLAY = (init, run, models, serve)
-JUDGE = (score, report, compare, replay, gate, promote)
+JUDGE = (score, report, compare, trends, replay, gate, promote)
 MAKE = (lint, generate, selfcheck)
 """Commands by what one does: play a matrix, look at what came of it, make suites."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,6 +112,13 @@ def _pairs(values: tuple[str, ...]) -> dict[str, str]:
 @click.option("--left", "left_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the left side.")
 @click.option("--right", "right_where", multiple=True, metavar="COLUMN=VALUE", help="Part of the right side.")
 @click.option("--factor", multiple=True, help="What may differ: model, condition, prompt, descriptions …")
+@click.option(
+    "--metric", multiple=True, help="Compare these metrics; the first decides unless pass_rate is one."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print sides, table and cases as JSON.")
+@click.option(
+    "--fail-on-regression", is_flag=True, help="Exit 1 when the right side is worse (Holm's p < 0.05)."
+)
 @plain_errors
 def compare(
     left: Path,
@@ -119,17 +127,23 @@ def compare(
     left_where: tuple[str, ...],
     right_where: tuple[str, ...],
     factor: tuple[str, ...],
+    metric: tuple[str, ...],
+    as_json: bool,
+    fail_on_regression: bool,
 ) -> None:
     """Compare two runs, or two parts of one run, case by case.
 
-    Refused, with the list of differences, when the two differ in more than the compared factor.
+    Refused, with the list of differences, when the two differ in more than the compared factor. Exit codes:
+    0, 1 for a regression (if asked for) or attempts that could not be judged, 2 when refused.
 
     \b
     Examples:
       toolbench compare runs/old runs/new
       toolbench compare runs/demo --left condition=auto --right condition=reversed
       toolbench compare runs/demo --where condition=auto --left model=a --right model=b
+      toolbench compare runs/main runs/branch --metric pass_rate --fail-on-regression
     """
+    from toolbench.numbers.compare import SHOWN, factors_of
     from toolbench.numbers.compare import compare as paired
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.sides import select
@@ -140,32 +154,59 @@ def compare(
     chosen = [{**_pairs(where), **_pairs(own)} for own in (left_where, right_where)]
     sides = [select(scored, None, **own) for scored, own in zip(runs, chosen, strict=True)]
     # What was chosen differently is what is compared, unless said otherwise.
-    apart = [name for name in chosen[0] if chosen[0][name] != chosen[1].get(name)]
-    factors = factor or tuple("model" if name == "provider" else name for name in apart)
-    say(text(paired(sides[0], sides[1], factors=factors)))
-    sys.exit(1 if _name_judge_errors(*runs) else 0)
+    factors = factor or factors_of(*chosen)
+    found = paired(sides[0], sides[1], factors=factors, metrics=metric or SHOWN)
+    say(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False) if as_json else text(found))
+    unjudged = _name_judge_errors(*runs)
+    worse = found.regressions
+    if fail_on_regression and len(worse):
+        item(f"toolbench: {len(worse)} regression(s) in {found.primary}", err=True)
+    sys.exit(1 if unjudged or (fail_on_regression and len(worse)) else 0)
+
+
+@click.command()
+@click.argument("folder", type=EXISTING)
+@click.option("--metric", multiple=True, default=("pass_rate",), show_default=True)
+@plain_errors
+def trends(folder: Path, metric: tuple[str, ...]) -> None:
+    """Show how figures went from run to run: one line per run, model and condition, oldest first.
+
+    \b
+    Example:
+      toolbench trends runs --metric pass_rate --metric unsafe_call_rate
+    """
+    from toolbench.numbers.trends import trends as over_time
+
+    table = over_time(folder, metric)
+    say(table.round(4).to_string(index=False))
 
 
 @click.command()
 @click.argument("run", type=EXISTING)
 @click.option("--gates", type=EXISTING, help="Gates to use instead of those fixed before the run.")
 @click.option("--default", "use_default", is_flag=True, help="Use the gates that ship with toolbench.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--junit", type=EXISTING, help="Write the report as JUnit XML to this file as well.")
 @plain_errors
-def gate(run: Path, gates: Path | None, use_default: bool) -> None:
+def gate(run: Path, gates: Path | None, use_default: bool, as_json: bool, junit: Path | None) -> None:
     """Decide the gates of a run. Exit codes: 0 pass, 1 fail, 3 not enough data, 2 no gates or no run.
 
     \b
     Examples:
       toolbench gate runs/nightly
       toolbench gate runs/demo --default
+      toolbench gate runs/nightly --gates gates.json --json --junit gates.xml
     """
+    from toolbench.domain.files import write_text_atomic
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.gates import EXIT_CODES, default_gates, evaluate, load_gates
 
     chosen = load_gates(gates) if gates else default_gates() if use_default else None
     scored = load_run(run)
     result = evaluate(scored, chosen)
-    say(result)
+    if junit:
+        write_text_atomic(junit, result.to_junit() + "\n", InputError)
+    say(json.dumps(result.to_json(), ensure_ascii=False, allow_nan=False) if as_json else result)
     # Gates may not pass on figures from which attempts are missing through a fault of toolbench.
     sys.exit(result.exit_code or (EXIT_CODES["not enough data"] if _name_judge_errors(scored) else 0))
 
@@ -198,7 +239,7 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
         lang,
         codes=code,
         taken=[case["id"] for case in there],
-        origins=[(origin.get("run_id", ""), origin.get("case_id", "")) for origin in froms],
+        origins=[str(origin["case_hash"]) for origin in froms if "case_hash" in origin],
     )
     append_text(output, lines)
     say(f"{output}: {lines.count(chr(10))} cases added")

@@ -59,6 +59,7 @@ from .record import CallRecord as CallRecord
 from .record import Progress as Progress
 from .record import Resumed as Resumed
 from .record import RunHeader as RunHeader
+from .rich import html_table as html_table
 from .record import Status as Status
 from .record import ToolResult as ToolResult
 from .record import TurnRecord as TurnRecord

@@ -9,6 +9,7 @@ from .compare import DIFFERING as DIFFERING
 from .compare import OUTCOMES as OUTCOMES
 from .compare import Comparison as Comparison
 from .compare import compare_all as compare_all
+from .compare import factors_of as factors_of
 from .definitions import MEANS as MEANS
 from .definitions import RATES as RATES
 from .definitions import TOTALS as TOTALS
@@ -21,9 +22,11 @@ from .flips import preference as preference
 from .frames import ScoredRun as ScoredRun
 from .frames import load as load
 from .frames import load_run as load_run
+from .frames import require as require
 from .gates import EXIT_CODES as EXIT_CODES
 from .gates import default_gates as default_gates
 from .gates import evaluate as evaluate
+from .gates import gate as gate
 from .gates import load_gates as load_gates
 from .outputs import errors_csv as errors_csv
 from .outputs import report_text as report_text
@@ -44,3 +47,4 @@ from .sides import select as select
 from .tables import groups as groups
 from .tables import records as records
 from .tables import share_of as share_of
+from .trends import trends as trends

@@ -59,6 +59,6 @@ def _path(log: Path) -> Path:
         judge.VERSION,
         normalizers.VERSION,
         package_version(),
-        ATTEMPT,
+        ["run_id", "started_at", *ATTEMPT],
     ]
     return log.with_name(PATTERN.format(key=sha256(content)[:16]))

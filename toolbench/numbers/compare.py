@@ -6,18 +6,22 @@ the differences are listed (:mod:`toolbench.numbers.sides`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from toolbench.domain.canonical import JSON
 from toolbench.domain.keys import BASELINE
+from toolbench.domain.rich import html_table
 from toolbench.errors import InputError
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
 from toolbench.numbers.definitions import MEANS, RATES
 from toolbench.numbers.flips import disagreement
+from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.paired import (
     FEWEST_DIFFERING,
     Pairs,
@@ -29,8 +33,8 @@ from toolbench.numbers.paired import (
 )
 from toolbench.numbers.pairing import Faced, Metric
 from toolbench.numbers.rows import GROUP
-from toolbench.numbers.sides import Side, lonely_groups, pair_groups
-from toolbench.numbers.tables import groups
+from toolbench.numbers.sides import Side, Sided, lonely_groups, pair_groups, part_of, side_of
+from toolbench.numbers.tables import groups, records
 
 SHOWN = (
     "pass_rate",
@@ -143,22 +147,58 @@ class Comparison:
         """Cases that the right side has and the left side has not."""
         return self.cases[self.cases["outcome"] == "only right"]
 
+    @property
+    def regressions(self) -> pd.DataFrame:
+        """Rows of the deciding metric in which the right side is worse and Holm's p is below 5 %."""
+        lower_is_better = {rate.name for rate in RATES if rate.good == "low"} | {mean.name for mean in MEANS}
+        worse = self.table["delta"] > 0 if self.primary in lower_is_better else self.table["delta"] < 0
+        return self.table[(self.table["metric"] == self.primary) & worse & (self.table["p_holm"] < 0.05)]
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return sides, table and cases for other programs; what is missing is ``null``."""
+        return {
+            "sides": [list(pair) for pair in self.sides],
+            "factors": list(self.factors),
+            "primary": self.primary,
+            "regressions": len(self.regressions),
+            "table": _plain(self.table),
+            "cases": _plain(self.cases),
+            "unpaired": list(self.unpaired),
+            "warnings": list(self.warnings),
+        }
+
+    def _repr_html_(self) -> str:
+        shown = [*self.shared, "before", "after", "metric", "left", "right", "delta", "ci_low", "ci_high"]
+        rows = records(self.table[[*shown, "p", "p_holm", "cases", "clusters", "lost", "test"]])
+        caption = "; ".join(f"{left} → {right}" for left, right in self.sides)
+        return html_table(caption, rows, [*self.unpaired, *self.warnings])
+
 
 def compare(
-    left: Side,
-    right: Side,
-    factors: Sequence[str] = ("model",),
+    left: Sided,
+    right: Sided,
+    factors: Sequence[str] | None = None,
     metrics: Sequence[str] = SHOWN,
     *,
+    run: ScoredRun | str | Path | None = None,
     interleaved: bool = False,
     seed: int = 0,
 ) -> Comparison:
     """Compare two sides case by case.
 
+    ::
+
+        toolbench.compare("runs/a", "runs/b")
+        toolbench.compare("model=a", "model=b", run="runs/a")
+
     Parameters
     ----------
+    left, right
+        Runs or their folders, parts of one ``run`` (``"condition=auto"``), frames made by
+        :func:`toolbench.load`, or sides made by :func:`toolbench.select`.
     factors
-        What the sides differ in on purpose: names of :data:`toolbench.numbers.sides.FACTORS`.
+        What the sides differ in on purpose: names of :data:`toolbench.numbers.sides.FACTORS`. By default
+        what ``column=value`` names, otherwise the model.
     metrics
         Rates of :mod:`toolbench.numbers.definitions`, and ``mean_latency_ms``, ``mean_output_tokens``,
         ``mean_cost``.
@@ -172,7 +212,18 @@ def compare(
     InputError
         When a name is unknown, nothing can be paired, or the sides differ outside the factors.
     """
-    return compare_all([(left, right)], factors, metrics, interleaved=interleaved, seed=seed)
+    whole = run if run is None or isinstance(run, ScoredRun) else load_run(run)
+    if factors is None:
+        ours, theirs = part_of(left), part_of(right)
+        factors = factors_of(ours, theirs) or ("model",)
+    sides = side_of(left, whole), side_of(right, whole)
+    return compare_all([sides], factors, metrics, interleaved=interleaved, seed=seed)
+
+
+def factors_of(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what two choices of columns differ in, as factors."""
+    apart = [name for name in {**left, **right} if left.get(name) != right.get(name)]
+    return tuple(dict.fromkeys("model" if name == "provider" else name for name in apart))
 
 
 def compare_all(
@@ -245,6 +296,13 @@ class _Pair:
             found = [_of_group(side.findings, k) for side, k in both]
             scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
             self.cases.append(_case_rows(*scored, *found).assign(**named))
+
+
+def _plain(frame: pd.DataFrame) -> list[JSON]:
+    cells = frame.astype(object).where(frame.notna(), None)
+    return [
+        {name: list(v) if isinstance(v, tuple) else v for name, v in row.items()} for row in records(cells)
+    ]
 
 
 def _metrics(names: Sequence[str]) -> list[Metric]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,12 @@ import pandas as pd
 
 from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.suite import Suite
+from toolbench.errors import InputError
 from toolbench.numbers import cache as parquet
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
 from toolbench.numbers.scorer import Scorer, Table
 
+IDENTITY = ["run_id", "started_at"]
 PLANNED = [*GROUP, *CASE, "tags"]
 
 
@@ -72,17 +75,21 @@ class ScoredRun:
         return len(self.planned) - len(self.attempts)
 
 
-def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
-    """Return one row per attempt of a run.
+def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
+    """Return one row per attempt of one or several runs.
 
     Parameters
     ----------
+    runs
+        Folders of runs or their logs, patterns of these (``"runs/night-*"``), or frames of this kind.
     cache
         Keep the frame as a parquet file beside the log and use it as long as the log does not change.
         Needs pyarrow, and is ignored without it.
 
     Columns
     -------
+    run_id, started_at
+        The run, and when it began (ISO 8601).
     provider, model, protocol, suite, lang, condition, case_id, scenario, case_class, repetition, tags
         Identity; ``scenario`` is the case that this one is a variant of (variants are not independent),
         ``repetition`` counts from 0, ``tags`` is a tuple.
@@ -118,15 +125,64 @@ def load(run: str | Path, cache: bool = False) -> pd.DataFrame:
     ------
     LogError
         When there is no usable log.
+    InputError
+        When no run is named, a pattern fits none, a frame lacks columns, or a run is there twice.
     """
-    log = Path(run) / LOG_NAME if Path(run).is_dir() else Path(run)
+    frames = [frame for run in runs for frame in _frames(run, cache)]
+    if not frames:
+        raise InputError("load: name a run: its folder, its log, or a frame of attempts")
+    found: dict[str, str] = {}
+    for name, frame in frames:
+        for run_id in frame["run_id"].unique():
+            if run_id in found:
+                raise InputError(f"load: run {run_id} is there twice: {found[run_id]} and {name}")
+            found[run_id] = name
+    return frames[0][1] if len(frames) == 1 else pd.concat([frame for _, frame in frames], ignore_index=True)
+
+
+def _frames(run: str | Path | pd.DataFrame, cache: bool) -> Iterator[tuple[str, pd.DataFrame]]:
+    if isinstance(run, pd.DataFrame):
+        require(run, [*IDENTITY, *ATTEMPT], "load")
+        yield "a frame", run
+        return
+    path = Path(run)
+    paths = (
+        [path] if path.exists() or not glob.has_magic(str(run)) else sorted(map(Path, glob.glob(str(run))))
+    )
+    if not paths:
+        raise InputError(f"load: nothing is called {run}")
+    for one in paths:
+        yield str(one), _frame(one, cache)
+
+
+def _frame(run: Path, cache: bool) -> pd.DataFrame:
+    log = run / LOG_NAME if run.is_dir() else run
     kept = parquet.read(log) if cache and log.exists() else None
     if kept is not None:
         return kept
-    attempts = load_run(run).attempts
+    scored = load_run(run)
+    header, attempts = scored.log.header, scored.attempts
+    attempts.insert(0, "run_id", pd.Series(header.run_id, index=attempts.index, dtype="str"))
+    attempts.insert(1, "started_at", pd.Series(header.started_at, index=attempts.index, dtype="str"))
     if cache:
         parquet.write(log, attempts)
     return attempts
+
+
+def require(frame: pd.DataFrame, columns: Sequence[str], who: str) -> None:
+    """Refuse a frame that lacks columns, in one line.
+
+    Raises
+    ------
+    InputError
+        With the names of the columns.
+    """
+    lacking = [name for name in columns if name not in frame.columns]
+    if lacking:
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        raise InputError(
+            f"{who}: the frame lacks {', '.join(lacking[:5])}{more}; take one made by toolbench.load"
+        )
 
 
 def load_run(run: str | Path) -> ScoredRun:

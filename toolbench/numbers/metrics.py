@@ -138,17 +138,15 @@ class _Groups:
         """Yield every figure of a group; those that are not a rate count the cases scored at all."""
         rows = self.rows.get(key, self._nothing)
         scored = rows[self._columns["scored"][rows].astype(bool)]
-        seen = {
-            "cases": len(np.unique(self._columns["case_id"][scored].astype(str))),
-            "clusters": len(np.unique(self._columns["scenario"][scored].astype(str))),
-        }
+        seen = _counted(self._columns["case_id"][scored], self._columns["scenario"][scored])
         yield from ({**seen, **row} for row in self._figures(key, rows, planned))
 
     def _figures(self, key: Key, rows: NDArray[np.intp], planned: int | None) -> Iterator[dict[str, Any]]:
         group = {name: values[rows] for name, values in self._columns.items()}
         is_scored = group["scored"]
+        made = _counted(group["case_id"], group["scenario"])
         scored = {name: values[is_scored] for name, values in group.items()}
-        yield from _sizes(group, len(rows), planned)
+        yield from ({**row, **made} for row in _sizes(group, len(rows), planned))
         unscored = {name: values[~is_scored & group["judged"]] for name, values in group.items()}
         for rate, row in zip(RATES, self._cases.figures(key), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
@@ -184,6 +182,10 @@ _NEEDED = [
     *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
     *dict.fromkeys(rate.due for rate in RATES if rate.due not in (None, "judged")),
 ]
+
+
+def _counted(cases: NDArray[Any], scenarios: NDArray[Any]) -> dict[str, int]:
+    return {name: len(np.unique(of.astype(str))) for name, of in (("cases", cases), ("clusters", scenarios))}
 
 
 def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str, Any]]:

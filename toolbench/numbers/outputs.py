@@ -31,7 +31,7 @@ DIGITS = 9
 """Significant digits kept, so that the last bits of a sum cannot differ between machines."""
 
 FIGURE = ("value", "numerator", "denominator", "ci_low", "ci_high")
-EXTRA = ("macro", "classes", "not_scored", "worst", "best")
+EXTRA = ("cases", "clusters", "macro", "classes", "not_scored", "worst", "best")
 COUNTED = (
     "planned",
     "attempted",
@@ -43,10 +43,13 @@ COUNTED = (
 )
 
 ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
-ERRORS_BESIDE = ("suite", "lang", "condition", "reason")
+ERRORS_BESIDE = ("protocol", "suite", "lang", "condition", "reason")
 LONGEST_CELL = 2000
 """Characters of one cell of ``errors.csv``; the log has the whole."""
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+_LATER = re.compile(r";(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet that separates cells by semicolons would begin a formula."""
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?")
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that break a line, reorder it or do not show: they are spelt out."""
 
@@ -56,7 +59,7 @@ def report_json(scored: ScoredRun) -> dict[str, JSON]:
 
     ``results`` has one object per provider, model, protocol, suite, language and condition, in running
     order; figures are objects of ``value``, ``numerator``, ``denominator``, ``ci_low``, ``ci_high`` and,
-    where they exist, ``macro``, ``classes``, ``not_scored``, ``worst``, ``best``.
+    where they exist, ``cases``, ``clusters``, ``macro``, ``classes``, ``not_scored``, ``worst``, ``best``.
     """
     header, suites = scored.log.header, scored.log.header.load_suites()
     hashes = {name: suite.hashes for name, suite in suites.items()}
@@ -118,16 +121,23 @@ def report_text(scored: ScoredRun) -> str:
     return json.dumps(report_json(scored), sort_keys=True, indent=1, allow_nan=False) + "\n"
 
 
-def errors_csv(scored: ScoredRun) -> str:
+def errors_csv(scored: ScoredRun, bom: bool = False) -> str:
     """Return ``errors.csv``: one line per finding, then one per attempt that could not be scored.
 
-    Columns ``provider, model, case_id, attempt, error_code, expected, actual, suite, lang, condition,
-    reason``; ``attempt`` is the repetition as in the log, from 0. An attempt without a score has its status
-    as code and how it stopped as ``actual``. No cell starts like a formula (such a cell gets a leading
-    apostrophe, as OWASP's "CSV injection" advises) and none holds a control or direction character: every
-    line of the file is one record.
+    Columns ``provider, model, case_id, attempt, error_code, expected, actual, protocol, suite, lang,
+    condition, reason``; ``attempt`` counts the repetitions from 1, as people do (the log's ``repetition``
+    counts from 0). An attempt without a score has its status as code and how it stopped as ``actual``. No
+    cell starts like a formula, nor would a part of it behind a semicolon (an apostrophe stands before it, as
+    OWASP's "CSV injection" advises); numbers stay numbers. None holds a control or direction character:
+    every line of the file is one record.
+
+    Parameters
+    ----------
+    bom
+        Begin with a byte order mark, without which some spreadsheets do not read a file as UTF-8.
     """
-    text = io.StringIO()
+    text = io.StringIO("\ufeff" if bom else "")
+    text.seek(0, io.SEEK_END)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*ERRORS, *ERRORS_BESIDE])
     for row in _error_rows(scored):
@@ -139,7 +149,8 @@ def safe_cell(value: object) -> str:
     """Return a text that no spreadsheet evaluates and that stays on one line."""
     text = "" if value is None else str(value)
     text = text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}… ({len(text)} characters)"
-    guarded = f"'{text}" if _FORMULA.match(text) else text
+    guarded = _LATER.sub(";'", f"'{text}" if _FORMULA.match(text) else text)
+    guarded = text if _NUMBER.fullmatch(text) else guarded
     return guarded if guarded.isprintable() else "".join(map(_spelt, guarded))
 
 
@@ -155,6 +166,7 @@ def _error_rows(scored: ScoredRun) -> Iterator[Mapping[str, object]]:
         columns={"repetition": "attempt", "status": "error_code", "stop": "actual", "error": "reason"}
     )
     for frame in (findings, unscored.assign(expected="")):
+        frame = frame.assign(attempt=frame["attempt"] + 1)
         kept = frame[[*ERRORS, *ERRORS_BESIDE]]
         yield from records(kept.astype(object).where(kept.notna(), None))
 
@@ -183,6 +195,8 @@ def _stable(value: JSON) -> JSON:
         return value
     if value != value:
         return None
+    if value.is_integer():
+        return int(value)
     number = round(float(f"{value:.{DIGITS}g}"), 12)
     return int(number) if number.is_integer() else number
 

@@ -21,12 +21,12 @@ def promote(
     codes: Collection[str] = (),
     baselines: bool = False,
     taken: Collection[str] = (),
-    origins: Collection[tuple[str, str]] = (),
+    origins: Collection[str] = (),
 ) -> str:
     """Return the lines of a case file with one case for every case that failed in a run.
 
-    A case that several models or repetitions failed on is taken once; ``origin`` keeps where it comes from:
-    the run, the original id and origin, and every failed attempt with its codes. The expectation is the
+    A case that several models, repetitions or runs failed on is taken once; ``origin`` keeps where it comes
+    from: the run, the original id and origin, and every failed attempt with its codes. The expectation is the
     original one: the case is right, the models were not.
 
     Parameters
@@ -40,7 +40,7 @@ def promote(
     taken
         Ids that are in use in the regression suite already: these get the next free number.
     origins
-        Run and case ids that the regression suite has cases of already: these are not taken again.
+        Hashes of cases that the regression suite has already, from whatever run: these are not taken again.
 
     Raises
     ------
@@ -67,9 +67,10 @@ def promote(
     lines = []
     # Sorted, because the order of a log depends on timing when several attempts run at once.
     for case_id, group in failed.groupby("case_id", sort=True):
-        if (header.run_id, str(case_id)) in origins:
+        case = cases[lang, str(case_id)]
+        if case.hash in origins:
             continue
-        source = dict(cases[lang, str(case_id)].source)
+        source = dict(case.source)
         identity = _free_id(str(case_id), header.run_id, used)
         used.add(identity)
         source["id"] = identity
@@ -77,6 +78,7 @@ def promote(
         source["origin"] = {
             "run_id": header.run_id,
             "case_id": str(case_id),
+            "case_hash": case.hash,
             "case_origin": source.get("origin"),
             "attempts": sorted((_attempt(row) for row in records(group)), key=canonical_json),
         }

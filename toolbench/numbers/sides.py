@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from toolbench.domain.keys import PlayerKey
 from toolbench.errors import InputError
-from toolbench.numbers.frames import ScoredRun
-from toolbench.numbers.rows import GROUP
+from toolbench.numbers.frames import ScoredRun, load_run, require
+from toolbench.numbers.rows import ATTEMPT, FINDING, GROUP
 from toolbench.numbers.signature import Signature, differences, signature
 from toolbench.numbers.tables import Key, positions
 
@@ -84,6 +85,53 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
 
 def _where(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
     return frame[(frame[list(where)] == list(where.values())).all(axis=1)]
+
+
+Sided = Side | ScoredRun | pd.DataFrame | str | Path
+"""What can be a side: one made by :func:`select`, a run, a frame of attempts, or ``column=value``."""
+
+
+def side_of(given: Sided, run: ScoredRun | None = None) -> Side:
+    """Return a side from what is at hand.
+
+    Parameters
+    ----------
+    given
+        A side; a run or its path; a frame made by :func:`toolbench.load` (it says nothing of how it was
+        made, so that only the cases are checked); or texts like ``model=a`` or ``model=a,lang=en``.
+    run
+        The run that ``column=value`` means a part of.
+
+    Raises
+    ------
+    InputError
+        For a frame without the needed columns, or ``column=value`` without a run.
+    """
+    if isinstance(given, Side):
+        return given
+    if isinstance(given, ScoredRun):
+        return select(given)
+    if isinstance(given, pd.DataFrame):
+        require(given, ATTEMPT, "compare")
+        signatures = {key: Signature({}) for key in positions(given, GROUP)}
+        name = "/".join(dict.fromkeys(given["run_id"])) if "run_id" in given else "frame"
+        return Side(name, given, pd.DataFrame(columns=FINDING), given, signatures)
+    if part_of(given):
+        if run is None:
+            raise InputError(f"compare: {given}: name the run that this is a part of: run=...")
+        return select(run, **part_of(given))
+    return select(load_run(given))
+
+
+def part_of(given: Sided) -> dict[str, str]:
+    """Return the columns and values of a text like ``model=a,lang=en``; empty for anything else."""
+    if not isinstance(given, str) or "=" not in given or Path(given).exists():
+        return {}
+    parts = [part.partition("=") for part in given.split(",")]
+    for column, _, _ in parts:
+        if column.strip() not in GROUP:
+            raise InputError(f"compare: {column.strip()!r} is not one of {', '.join(GROUP)}")
+    return {column.strip(): value.strip() for column, _, value in parts}
 
 
 def of_players(side: Side, players: Collection[PlayerKey]) -> Side:

@@ -24,6 +24,7 @@ from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
+from toolbench.domain.rich import html_table
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
@@ -70,6 +71,12 @@ class RunSummary:
     def complete(self) -> bool:
         """Whether every planned attempt has a usable record."""
         return self.made + self.skipped == self.total and not self.transport_errors and not self.judge_errors
+
+    def _repr_html_(self) -> str:
+        names = ("total", "made", "skipped", "transport_errors", "judge_errors")
+        notes = [*(f"{name}: given up: {why}" for name, why in self.abandoned.items()), self.stopped or ""]
+        row = {name: getattr(self, name) for name in names}
+        return html_table(f"{self.path}", [row], [note for note in notes if note])
 
 
 async def run_matrix(

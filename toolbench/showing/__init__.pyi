@@ -1,6 +1,7 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
 from . import comparison as comparison
 from . import html as html
+from . import plot as plot
 from . import plots as plots
 from . import sections as sections
 from .comparison import LONGEST as LONGEST

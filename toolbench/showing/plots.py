@@ -178,6 +178,24 @@ def dumbbell(table: pd.DataFrame, left: str, right: str, xlabel: str = "share of
 
 
 @plain
+def forest(table: pd.DataFrame, title: str) -> Figure:
+    """One line a row: a difference and its interval; a cross where there is none.
+
+    ``table`` has the columns ``label``, ``delta``, ``ci_low``, ``ci_high`` (NaN allowed).
+    """
+    fig, axes = canvas(6.4, 1.2 + 0.4 * len(table))
+    axes.axvline(0, color="#777777", linewidth=0.8)
+    for row, (delta, low, high) in enumerate(table[["delta", "ci_low", "ci_high"]].to_numpy(dtype=float)):
+        if np.isfinite(low):
+            axes.plot([low, high], [row, row], color=PALETTE[0])
+        axes.scatter(delta, row, marker="s" if np.isfinite(low) else "x", s=40, color=PALETTE[0], zorder=3)
+    axes.set_yticks(range(len(table)), list(table["label"]))
+    axes.set_ylim(len(table) - 0.4, -0.6)
+    axes.set_xlabel(f"difference of {title}, right minus left")
+    return fig
+
+
+@plain
 def consistency_grid(frame: pd.DataFrame, player: str) -> Figure:
     """Case × repetition: equal letters are equal behaviour; a letter in brackets did not pass."""
     mine = frame[frame["player"] == player]

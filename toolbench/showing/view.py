@@ -12,9 +12,11 @@ import pandas as pd
 
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import Attempt
+from toolbench.domain.rich import html_table
 from toolbench.domain.suite import Suite
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
+from toolbench.numbers.tables import records
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,12 @@ class RunView:
         """Return a frame with the group columns and a ``player`` column."""
         keys = frame[list(PlayerKey._fields)].itertuples(index=False, name=None)
         return frame.assign(player=[self.names[PlayerKey(*key)] for key in keys])
+
+    def _repr_html_(self) -> str:
+        rate = self.metrics[self.metrics["metric"] == "pass_rate"]
+        shown = ["player", "suite", "lang", "condition", "value", "ci_low", "ci_high", "cases", "clusters"]
+        caption = f"run {self.header.run_id}, {self.header.started_at}: all checks passed"
+        return html_table(caption, records(rate[shown]), [self.incomplete] if self.incomplete else [])
 
     @property
     def players(self) -> list[str]:
