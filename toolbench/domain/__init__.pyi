@@ -59,10 +59,10 @@ from .record import CallRecord as CallRecord
 from .record import Progress as Progress
 from .record import Resumed as Resumed
 from .record import RunHeader as RunHeader
-from .rich import html_table as html_table
 from .record import Status as Status
 from .record import ToolResult as ToolResult
 from .record import TurnRecord as TurnRecord
+from .rich import html_table as html_table
 from .rules import Branch as Branch
 from .rules import Rules as Rules
 from .suite import Suite as Suite
