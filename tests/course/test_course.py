@@ -1,26 +1,26 @@
-"""The course chapter: conversations, traps, exercises that say what is wrong, the self-test and the note."""
+"""The course chapter: conversations, a student's own loop, traps, safety, the run, self-test and note."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from toolbench.adapters import ADAPTERS
-from toolbench.course import Chapter, layout, lesson_run, note, quiz, solutions
-from toolbench.course.description_exercise import START, check_description
+from toolbench.adapters import ADAPTERS, dialects
+from toolbench.course import Chapter, layout, lesson_run, note, providers, quiz, solutions
 from toolbench.course.dialogue import Ended
-from toolbench.course.loop_exercise import LIMIT, check_loop
-from toolbench.course.problems import Problem, checked_page
-from toolbench.course.tool_exercise import check_tool
+from toolbench.course.loop_exercise import LIMIT
+from toolbench.course.silent_traps import SILENT
 from toolbench.course.traps import TRAPS, spring
 from toolbench.course.words import LANGS, Words, data
 from toolbench.domain.codes import CODES
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import InputError
-from toolbench.experiments.run_source import Refusal
+from toolbench.experiments import Refusal
+from toolbench.simulator import Simulator
 
 CONFIG = {
     "provider": "simulator",
@@ -46,20 +46,23 @@ def chapter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Chapter]
 
 def texts(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, str]]]:
     """Yield every text that is written in languages."""
-    if isinstance(value, dict) and value and set(value) <= set(LANGS):
-        yield path, value
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from texts(inner, f"{path}[{index}]")
+    elif isinstance(value, dict) and value and set(value) <= set(LANGS):
+        yield path, {lang: json.dumps(text) for lang, text in value.items()}
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from texts(inner, f"{path}.{key}")
 
 
-@pytest.mark.parametrize("name", ["texts", "exercises", "quiz", "scenes", "wires"])
+@pytest.mark.parametrize("name", ["texts", "exercises", "quiz", "scenes", "wires", "providers", "injection"])
 def test_every_text_is_written_in_both_languages_with_the_same_facts(name: str) -> None:
     found = dict(texts(data(name)))
     assert found
     for path, text in found.items():
         assert set(text) == set(LANGS), path
-        fields = [sorted(part.split("}")[0] for part in text[lang].split("{")[1:]) for lang in LANGS]
+        fields = [sorted(re.findall(r"\{(\w+)[!}]", text[lang])) for lang in LANGS]
         assert fields[0] == fields[1], path
 
 
@@ -173,7 +176,6 @@ async def test_pages_without_a_conversation(chapter: Chapter) -> None:
     assert "t2" in chapter.wordings().text
     forced = await chapter.forced("greeting")
     assert forced.text.count("calculate(") == 1
-    assert "enum" in chapter.contract(solutions.convert_temperature).text
 
 
 def test_a_helpful_error_says_more_than_a_bare_one(chapter: Chapter) -> None:
@@ -188,6 +190,8 @@ REFUSALS = {
     "reasoning_content": "must be passed back to the API",
     "forced_while_thinking": "Thinking mode does not support this tool_choice",
     "forced_refused": 'tool_choice: type "tool" and "any" are not supported for this model.',
+    "swapped_results": "",
+    "strict_off_beta": "which this provider follows under /beta only",
     "split_results": "`tool_use` ids were found without `tool_result` blocks immediately after",
     "missing_call": "must be a response to a preceding message with 'tool_calls'",
     "orphan_result": "No tool call found for function call output with call_id fc_",
@@ -201,11 +205,11 @@ async def test_each_trap_is_refused_as_documented_and_its_way_out_is_accepted(
     name: str, chapter: Chapter
 ) -> None:
     sprung = await spring(name, chapter.suite, chapter.words, chapter._players)
-    assert (sprung.status, sprung.right_status) == (400, 200)
+    assert (sprung.status, sprung.right_status) == (400 if REFUSALS[name] else 200, 200)
     assert REFUSALS[name] in sprung.message
-    assert sprung.wrong != sprung.right
+    assert (sprung.wrong, sprung.addresses[0]) != (sprung.right, sprung.addresses[1])
     page = await chapter.trap(name)
-    assert "HTTP 400" in page.text
+    assert f"HTTP {sprung.status}" in page.text
     assert REFUSALS[name] in page.text
     assert "+ " in page.text or "− " in page.text
 
@@ -215,341 +219,178 @@ async def test_an_unknown_trap_is_refused(chapter: Chapter) -> None:
         await chapter.trap("quicksand")
 
 
+@pytest.mark.parametrize("name", list(SILENT))
+async def test_traps_that_nobody_refuses_show_what_is_wrong(name: str, chapter: Chapter) -> None:
+    said = {
+        "max_tokens": "invalid (truncated)",
+        "from_memory": "81",
+        "oversized_result": "≈ 3720",
+        "json_as_text": "1.50",
+    }
+    page = await chapter.trap(name)
+    assert said[name] in page.text
+    if name == "json_as_text":
+        assert page.text.count(chapter.words("yes")) == 3
+    if name == "from_memory":
+        assert 'get_exchange_rate({"base": "EUR", "quote": "RUB"})' in page.text
+
+
+async def test_a_trap_is_stepped_into_with_the_lessons_own_model_when_it_is_that_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSE_TEST_KEY", "secret-key-of-the-student")
+    with Simulator() as provider:
+        config = {
+            "provider": "deepseek",
+            "model": "sim-deepseek-thinking",
+            "protocol": "chat_completions",
+            "profile": "deepseek",
+            "base_url": provider.base_url("chat_completions"),
+            "api_key_env": "COURSE_TEST_KEY",
+        }
+        chapter = make("en", tmp_path, config)
+        page = await chapter.trap("reasoning_content")
+        assert "Wrong · sim-deepseek-thinking (real)" in page.text
+        assert "must be passed back to the API" in page.text
+        assert "sim-claude (scripted)" in (await chapter.trap("temperature")).text
+        assert "(real)" in (await chapter.trap("max_tokens")).text
+        assert "secret-key" not in page.html
+        chapter.close()
+
+
+# --- the student's own loop
+
+
+@pytest.mark.parametrize("protocol", list(ADAPTERS))
+async def test_a_students_loop_plays_on_every_wire_with_tokens_and_cost(
+    protocol: str, tmp_path: Path
+) -> None:
+    price = {"currency": "USD", "date": "2026-11-30", "input": 1, "output": 2}
+    chapter = make("en", tmp_path, {**CONFIG, "protocol": protocol, "price": price})
+    for exercise in solutions.NAMES:
+        chapter.check(exercise, solutions.answer(exercise, "en"))
+    page = (await chapter.play("tickets")).text
+    assert "Not ready yet" not in page
+    assert '"rate": 0.8621' in page
+    assert "258.63" in page
+    assert "requests: 3" in page
+    inputs = [int(found) for found in re.findall(r"(\d+) → \d+ ", page)]
+    assert inputs[0] < inputs[1] < inputs[2]
+    assert inputs[3] == sum(inputs[:3])
+    assert len(re.findall(r"0\.00\d{4}", page)) == 4
+    assert "ERROR: unknown time zone 'London'" in (await chapter.play("london", "repair")).text
+    chapter.close()
+
+
+async def test_what_is_not_ready_is_lent_and_a_bad_loop_is_ended(chapter: Chapter) -> None:
+    page = (await chapter.play("percent")).text
+    assert chapter.words.of(data("exercises")["titles"]["loop"]) in page.splitlines()[0]
+
+    def endless(ask: Any, tools: Any, messages: list[Any]) -> None:
+        while True:
+            ask(messages)
+
+    def gives_up(ask: Any, tools: Any, messages: list[Any]) -> None:
+        return None
+
+    def raises(ask: Any, tools: Any, messages: list[Any]) -> None:
+        raise RuntimeError("too many iterations")
+
+    for loop, key in ((endless, "own_endless"), (gives_up, "own_gave_up"), (raises, "own_raised")):
+        chapter._accepted["loop"] = loop
+        page = (await chapter.play("percent")).text
+        assert chapter.words(key, detail="RuntimeError: too many iterations") in page
+
+
+async def test_a_provider_that_does_not_answer_ends_the_play_in_a_line(tmp_path: Path) -> None:
+    chapter = make("en", tmp_path, {**CONFIG, "provider": "p", "base_url": "http://127.0.0.1:9/v1"})
+    assert "The model did not answer" in (await chapter.play("percent")).text
+    chapter.close()
+
+
+def test_schemas_are_compared_with_what_the_functions_give(chapter: Chapter) -> None:
+    functions = [solutions.answer(name, "en") for name in ("calculate", "rate", "time")]
+    page = chapter.compare_schemas(solutions.answer("schemas", chapter.words.lang), functions).text
+    assert "description, parameters.properties.expression.description" in page
+    assert "+ " in page
+    bare = chapter.compare_schemas([], [lambda expression: 0]).text
+    assert chapter.words("not_generated") in bare
+
+
+# --- errors, safety, providers
+
+
+async def test_a_hint_reaches_the_model(chapter: Chapter) -> None:
+    bare, helpful = [(await chapter.failure("lira", hints=hints)).text for hints in (False, True)]
+    assert bare.count("UPSTREAM_UNAVAILABLE") == helpful.count("UPSTREAM_UNAVAILABLE") == 2
+    advice = {"ru": "предложи попробовать позже", "en": "offer to try again later"}[chapter.words.lang]
+    assert (bare.count(advice), helpful.count(advice)) == (0, 2)
+
+
+async def test_an_injected_order_is_proposed_and_never_carried_out(chapter: Chapter) -> None:
+    page = (await chapter.injection()).text
+    assert chapter.words("injection_asked") in page
+    assert 'issue_refund({"order_id": "ORD-100001", "amount": 50000})\\n→ UNKNOWN_TOOL' in page
+    least = (await chapter.injection(least_privilege=True)).text
+    assert chapter.words("injection_asked") not in least
+    assert "UNKNOWN_TOOL" not in least
+
+
+def test_the_table_of_providers_is_made_by_the_adapters(chapter: Chapter) -> None:
+    page = chapter.providers().text
+    for shape in ("input_schema", "function_call_output", "reasoning_content", "tool_name", "functionCall"):
+        assert shape in page
+    for row in providers.ROWS:
+        assert chapter.words(f"row_{row}") in page
+    for provider in providers.providers():
+        assert f"{provider.title} ({provider.date})" in page
+        refuses = any(
+            rule.setting == "tool_choice" and rule.state == "unsupported"
+            for rule in dialects(provider.protocol)[1][provider.profile].capability_rules
+        )
+        assert refuses == ("400" in chapter.words.of(provider.facts["forced"])), provider.title
+
+
 # --- the run
 
 
 async def test_the_run_fills_the_table(chapter: Chapter) -> None:
-    with pytest.raises(Refusal, match=r"chapter.run\(\) first"):
-        chapter.results()
-    overview = await chapter.run()
-    assert "keyword_router" in overview.text
-    table = lesson_run.results_table(chapter._played(), chapter.words)
+    with pytest.raises(Refusal, match=r"chapter.run\(\)"):
+        chapter.wording_effect()
+    page = (await chapter.run()).text
+    assert f"sim-course ({chapter.words('scripted')})" in page
+    run = chapter._run
+    assert run is not None
+    table = lesson_run.results_table(run, chapter.words)
     assert len(table) == len(lesson_run.CLASSES) == 8
-    assert list(table[chapter.words("column_right")]).count(chapter.words("yes")) == 6
-    codes = set(table[chapter.words("column_error")])
+    right = table[f"sim-course ({chapter.words('scripted')})"]
+    assert list(right).count(chapter.words("yes")) == lesson_run.right_answers(run, "sim-course") == 6
+    codes = set(table[chapter.words("column_error_of", player="sim-course")])
     assert codes == {"", "unexpected_call", "invented_value"}
-    assert chapter.words.of(CODES["invented_value"].meaning) in chapter.results().text
-    effect = chapter.wording_effect().text
-    assert "4/4" in effect
-    assert "0/4" in effect
+    assert chapter.words.of(CODES["invented_value"].meaning) in page
+    assert "get_exchange_rate → calculate" in page
+    assert "get_time + get_time" in page
+    wordings = lesson_run.wording_table(run, chapter.words)
+    assert len(wordings) == 8
+    assert list(wordings[f"sim-course · {chapter.words('good')}"]).count("✔") == 6
+    (line,) = lesson_run.wording_lines(run, chapter.words)
+    assert line in chapter.wording_effect().text
     await chapter.run()
     runs = sorted(path.name for path in chapter.output.glob("run-*"))
     assert runs == [f"run-{chapter.words.lang}-001", f"run-{chapter.words.lang}-002"]
 
 
-# --- exercise 1: a tool
-
-
-def tool_not_started(value, to): ...  # type: ignore[no-untyped-def]
-
-
-def tool(convert: Callable[..., Any], doc: str | None = None, name: str = "convert_temperature") -> Any:
-    convert.__name__ = name
-    convert.__doc__ = solutions.convert_temperature.__doc__ if doc is None else doc
-    return convert
-
-
-Unit = Literal["C", "F"]
-
-
-def wrong_formula(value: float, to: Unit) -> dict[str, Any]:
-    return {"value": value * 2 + 30, "unit": to}
-
-
-def no_enum(value: float, to: str) -> dict[str, Any]:
-    return {}
-
-
-def bare_number(value: float, to: Unit) -> float:
-    return 1.0
-
-
-def optional(value: float, to: Unit = "C") -> dict[str, Any]:
-    return {}
-
-
-def no_types(value, to): ...  # type: ignore[no-untyped-def]
-
-
-def other_parameter(value: float, unit: Unit) -> dict[str, Any]:
-    return {}
-
-
-def text_value(value: str, to: Unit) -> dict[str, Any]:
-    return {}
-
-
-def not_cold(value: float, to: Unit) -> dict[str, Any]:
-    return {"value": value * 9 / 5 + 32 if to == "F" else (value - 32) * 5 / 9, "unit": to}
-
-
-def bare_refusal(value: float, to: Unit) -> dict[str, Any]:
-    if value < -273:
-        raise ValueError("bad")
-    return not_cold(value, to)
-
-
-def wrong_refusal(value: float, to: Unit) -> dict[str, Any]:
-    if value < -273:
-        raise KeyError("nothing is colder than -273.15")
-    return not_cold(value, to)
-
-
-def crashing(value: float, to: Unit) -> dict[str, Any]:
-    return {"value": undefined, "unit": to}  # type: ignore[name-defined]  # noqa: F821
-
-
-def unwritable(value: float, to: Unit) -> dict[str, Any]:
-    return {"value": {1, 2}, "unit": to}
-
-
-SHORT = "Convert.\n\nArgs:\n    value: Temperature to be converted.\n    to: Unit of the result."
-TERSE = "Convert a temperature to another unit.\n\nArgs:\n    value: x\n    to: Unit of the result."
-UNDESCRIBED = "Convert a temperature to another unit."
-OTHER = "Convert a temperature to another unit.\n\nArgs:\n    value: Temperature.\n    unit: Unit of it."
-
-
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (tool_not_started, "tool.not_started"),
-        (5, "tool.not_a_function"),
-        (tool(no_types), "contract.no_annotation"),
-        (tool(lambda value, to: 0, name="<lambda>"), "contract.not_a_function"),
-        (tool(wrong_formula, UNDESCRIBED), "contract.no_description"),
-        (tool(not_cold, name="convert"), "tool.name"),
-        (tool(other_parameter, OTHER), "tool.parameters"),
-        (tool(text_value), "tool.type"),
-        (tool(no_enum), "tool.enum"),
-        (tool(optional), "tool.required"),
-        (tool(bare_number, SHORT), "tool.description_short"),
-        (tool(unwritable, TERSE), "tool.parameter_short"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_faults_of_a_contract_are_named(answer: object, code: str) -> None:
-    assert_said(check_tool(answer), code, "tool")
-
-
-@pytest.mark.parametrize(
-    ("fn", "code"),
-    [
-        (wrong_formula, "tool.wrong"),
-        (bare_number, "tool.shape"),
-        (not_cold, "tool.no_refusal"),
-        (bare_refusal, "tool.bare_error"),
-        (wrong_refusal, "tool.wrong_error"),
-        (crashing, "tool.raised"),
-        (unwritable, "tool.not_json"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_faults_of_a_tool_are_named(fn: Callable[..., Any], code: str) -> None:
-    assert_said(check_tool(tool(fn)), code, "tool")
-
-
-# --- exercise 2: a description
-
-GOOD = solutions.DESCRIPTIONS["en"]
-
-
-async def chosen_as_wanted(entry: Mapping[str, Any], scene: str) -> str:
-    return str(entry["name"]) if scene == "rate" else "get_time"
-
-
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (dict(START), "description.not_started"),
-        ("get_exchange_rate", "description.shape"),
-        ({**GOOD, "parameters": {"base": "x"}}, "description.shape"),
-        ({**GOOD, "description": 5}, "description.shape"),
-        ({**GOOD, "name": "t2"}, "description.name"),
-        ({**GOOD, "description": "The rate"}, "description.short"),
-        ({**GOOD, "description": "Returns how one currency relates to another"}, "description.direction"),
-        ({**GOOD, "description": "base quote " * 50}, "description.long"),
-        ({**GOOD, "parameters": {"base": "code", "quote": "code"}}, "description.same"),
-        (
-            {**GOOD, "parameters": {**GOOD["parameters"], "quote": "an ISO 4217 code"}},
-            "description.example",
-        ),
-    ],
-)
-async def test_faults_of_a_description_are_named(answer: object, code: str) -> None:
-    assert_said(await check_description(answer, chosen_as_wanted), code, "description")
-
-
-@pytest.mark.parametrize(
-    ("description", "code"),
-    [
-        ("Tells how much of quote is paid for one unit of base today", "description.not_chosen"),
-        ("What time does it take until the rate of base in quote changes", "description.too_wide"),
-    ],
-)
-async def test_a_description_has_to_be_found_by_the_router(
-    description: str, code: str, tmp_path: Path
-) -> None:
-    chapter = make("en", tmp_path)
-    answer = {**GOOD, "name": "get_price", "description": description}
-    if code == "description.too_wide":
-        answer["name"] = "what_time_exchange"
-    assert_said(await check_description(answer, chapter._choose), code, "description")
-    chapter.close()
-
-
-# --- exercise 3: a loop
-
-
-def start(ask, tools, messages):  # type: ignore[no-untyped-def]
-    while True:
-        message = ask(messages)
-        if not message.get("tool_calls"):
-            return message["content"]
-        call = message["tool_calls"][0]["function"]
-        result = tools[call["name"]](**json.loads(call["arguments"]))
-        messages.append({"role": "tool", "content": json.dumps(result)})
-
-
-def loop(
-    limit: int = LIMIT,
-    calls: slice = slice(None),
-    tool_id: Callable[[dict[str, Any]], Any] = lambda call: call["id"],
-    content: Callable[[Any], Any] = json.dumps,
-    read: Callable[[str], Any] = json.loads,
-    failed: Callable[[Exception], str] | None = lambda error: f"ERROR: {error}",
-    catches: tuple[type[Exception], ...] = (Exception,),
-    order: Callable[[dict[str, Any], list[dict[str, Any]]], list[dict[str, Any]]] = lambda said, done: [
-        said,
-        *done,
-    ],
-    answer: Callable[[str], Any] = str,
-    eager: bool = False,
-) -> Any:
-    """Return a right loop, but for what is asked otherwise; an eager one also executes the last calls."""
-
-    def execute(tools: Mapping[str, Any], call: dict[str, Any]) -> Any:
-        try:
-            return content(tools[call["function"]["name"]](**read(call["function"]["arguments"])))
-        except catches as error:
-            if failed is None:
-                raise
-            return failed(error)
-
-    def run_loop(ask: Any, tools: Mapping[str, Any], messages: list[dict[str, Any]]) -> Any:
-        for iteration in range(limit + 1):
-            said = ask(messages)
-            if not said.get("tool_calls"):
-                return answer(said["content"])
-            if iteration == limit and not eager:
-                break
-            done = [
-                {"role": "tool", "tool_call_id": tool_id(call), "content": execute(tools, call)}
-                for call in said["tool_calls"][calls]
-            ]
-            messages.extend(order(said, done))
-        return None
-
-    return run_loop
-
-
-def once(ask: Any, tools: Any, messages: Any) -> Any:
-    return "4" if ask(messages) else ""
-
-
-def python(text: str) -> Any:
-    return eval(text)  # noqa: S307
-
-
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (start, "loop.assistant_missing"),
-        (5, "loop.not_a_function"),
-        (once, "loop.one_request"),
-        (lambda: None, "loop.escaped"),
-        (loop(order=lambda said, done: [*done, said]), "loop.assistant_late"),
-        (
-            loop(order=lambda said, done: [said, {"role": "user", "content": "?"}, *done]),
-            "loop.foreign_message",
-        ),
-        (loop(tool_id=lambda call: None), "loop.no_id"),
-        (loop(content=lambda result: result), "loop.not_text"),
-        (loop(calls=slice(1)), "loop.result_missing"),
-        (loop(answer=lambda text: None), "loop.answer"),
-        (loop(failed=None), "loop.tool_error_escapes"),
-        (loop(catches=(ValueError,)), "loop.unknown_escapes"),
-        (loop(failed=lambda error: str(error)), "loop.unmarked"),
-        (loop(failed=lambda error: f"Traceback (most recent call last): {error}"), "loop.traceback"),
-        (loop(read=python), "loop.eval"),
-        (loop(limit=10**6), "loop.no_limit"),
-        (loop(limit=6), "loop.no_limit"),
-        (loop(limit=1), "loop.early"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_faults_of_a_loop_are_named(answer: object, code: str) -> None:
-    assert_said(check_loop(answer), code, "loop")
-
-
-def test_broken_json_that_escapes_is_named() -> None:
-    def careless(text: str) -> Any:
-        if text.endswith(": "):
-            raise SystemError("not JSON")
-        return json.loads(text)
-
-    answer = loop(read=careless, catches=(ValueError, KeyError, TypeError))
-    assert_said(check_loop(answer), "loop.json_escapes", "loop")
-
-
-@pytest.mark.parametrize("answer", [loop(), loop(limit=LIMIT - 1, eager=True)], ids=["six", "five"])
-def test_a_right_loop_may_ask_a_sixth_time_or_not(answer: object) -> None:
-    assert check_loop(answer) == []
-
-
-def test_calls_with_each_others_arguments_are_named() -> None:
-    def always_first(text: str) -> Any:
-        return {"expression": "2+2"} if "3+3" in text else json.loads(text)
-
-    assert_said(check_loop(loop(read=always_first)), "loop.not_called", "loop")
-
-
-# --- all exercises
-
-
-def assert_said(problems: list[Problem], code: str, exercise: str) -> None:
-    """The code is among the problems, and every language says it in a page that is not done."""
-    assert code in [problem.code for problem in problems]
-    for lang in LANGS:
-        page = checked_page(exercise, problems, Words(lang))
-        assert page.text.startswith("✘")
-        for problem in problems:
-            assert layout.visible(problem.said(Words(lang))) in page.text
-
-
-async def test_the_model_solutions_pass_every_check(chapter: Chapter) -> None:
-    assert check_tool(solutions.convert_temperature) == []
-    assert check_loop(solutions.run_loop) == []
-    answer = solutions.DESCRIPTIONS[chapter.words.lang]
-    assert await check_description(answer, chapter._choose) == []
-    assert (await chapter.check_description(answer)).text.startswith("✔")
-
-
-@pytest.mark.parametrize("lang", LANGS)
-def test_every_message_can_be_filled_in(lang: str) -> None:
-    facts = dict.fromkeys(("found", "wanted", "parameter", "fault", "call", "error", "words"), "X")
-    facts |= dict.fromkeys(("limit", "chosen", "role", "lacking", "made", "asked"), "X")
-    for code in data("exercises")["problems"]:
-        said = Problem(code, facts).said(Words(lang))
-        assert said
-        assert "{" not in said
-
-
-async def test_solved_checks_the_model_solutions_instead(tmp_path: Path) -> None:
-    chapter = make("ru", tmp_path, solved=True)
-    pages = [chapter.check_tool(None), await chapter.check_description(None), chapter.check_loop(None)]
-    assert all(page.text.startswith("✔") for page in pages)
-    assert "8" in chapter.check_quiz({}).text
-    chapter.close()
+async def test_two_models_stand_side_by_side(tmp_path: Path) -> None:
+    second = {**CONFIG, "provider": "own", "model": "sim-echo", "api_key_env": "TOOLBENCH_SIMULATOR_KEY"}
+    with Simulator() as server:
+        second["base_url"] = server.base_url("chat_completions")
+        chapter = Chapter("en", CONFIG, second, embedded=False, output=str(tmp_path))
+        page = (await chapter.run()).text
+        assert "sim-echo (real)" in page
+        assert "sim-course (scripted)" in page
+        assert "sim-echo" in chapter.about().text
+        assert len(chapter.wording_effect().text.split("sim-echo (real): ")) == 2
+        chapter.close()
 
 
 # --- the self-test
@@ -568,41 +409,73 @@ def test_every_letter_has_its_reason_and_the_right_one_is_not_given_away(chapter
 
 
 def test_the_self_test_counts(chapter: Chapter) -> None:
-    assert quiz.right_answers(quiz.solution()) == len(quiz.questions()) == 8
+    assert quiz.right_answers(quiz.solution()) == len(quiz.questions()) == 14
     page = chapter.check_quiz({**quiz.solution(), "limit": "z", "error": ""})
-    assert chapter.words("quiz_score", right=6, total=8) in page.text
+    assert chapter.words("quiz_score", right=12, total=14) in page.text
     assert "a, b, c" in page.text
+    assert sum("code" in entry for entry in data("quiz").values()) == 3
+    assert chapter.quiz().text.count("run_tool") == 2
+
+
+@pytest.mark.parametrize("typed", ["a", "A", "a)", " а ", "А."])
+def test_a_letter_may_be_typed_in_several_ways(typed: str) -> None:
+    assert quiz.letter(typed) == "a"
+    assert quiz.letter("с") == "c"
+    assert quiz.letter("б") == "б"
 
 
 # --- the note
 
 
+async def test_a_note_holds_scheme_rules_findings_table_and_what_is_missing(chapter: Chapter) -> None:
+    words = chapter.words
+    for exercise in solutions.NAMES:
+        chapter.check(exercise, solutions.answer(exercise, words.lang))
+    await chapter.run()
+    chapter.check_quiz(quiz.solution())
+    chapter.write_note(["one", "two", "three", "four", "five"], {"hints": "h | h", "descriptions": "d"})
+    (path,) = chapter.output.glob("*.md")
+    text = path.read_text("utf-8")
+    assert f"]({path.stem}.png)" in text
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    assert "5. five" in text
+    assert f"**{words('finding_hints')}** h \\| h" in text
+    assert "sim\\-course" not in text
+    assert "sim-course" in text
+    assert text.count("- [x]") == 8
+    assert f"- [ ] {words('done_real')}" in text
+    assert words("note_missing", missing=words("done_real")) in text
+
+
 def test_notes_are_numbered_and_never_written_over(chapter: Chapter) -> None:
-    chapter.check_loop(solutions.run_loop)
-    chapter.write_note(["Первый | вывод", "  "])
-    chapter.write_note(["second <script>alert(1)</script>"])
+    chapter.check("loop", solutions.answer("loop", "en"))
+    chapter.write_note(["Первое | правило", "  "], {})
+    chapter.write_note(["second <script>alert(1)</script>"], {})
     files = sorted(chapter.output.glob("*.md"))
     assert [file.name for file in files] == ["tool_calling_note-001.md", "tool_calling_note-002.md"]
     first, second = [file.read_text("utf-8") for file in files]
-    assert "- Первый \\| вывод\n" in first
+    assert "1. Первое \\| правило\n" in first
     assert "<script>" not in second.replace("\\<script\\>", "")
     done = chapter.words.of(data("exercises")["titles"]["loop"])
     assert f"- {done}: {chapter.words('note_done')}" in first
     assert chapter.words("note_untried") in first
+    assert chapter.words("note_nothing") in first
 
 
-def test_a_note_holds_the_table_with_model_text_escaped(tmp_path: Path) -> None:
+def test_a_note_holds_the_table_with_model_text_escaped() -> None:
     model = ModelConfig("p", "m", "messages", "http://x")
     table = pd.DataFrame({"scenario": ["a|b\n# head"], "right?": ["<img src=x>"]})
-    text = note.note_text(Words("en"), model, [], table, "runs/x", {"tool": False}, {})
+    work = note.Work(exercises={"loop": False}, table=table, log="runs/x")
+    text = note.note_text(Words("en"), model, work, "x.png")
     assert "| a\\|b \\# head | \\<img src=x\\> |" in text
-    assert "- a tool and its contract: not done" in text
+    assert "- a loop of your own: not done" in text
 
 
 def test_a_note_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
+    model = ModelConfig("p", "m", "messages", "http://x")
     with pytest.raises(InputError, match="cannot be written"):
-        note.write_note(tmp_path / "file" / "folder", "text")
+        note.write_note(tmp_path / "file" / "folder", Words("en"), model, note.Work())
 
 
 # --- layout

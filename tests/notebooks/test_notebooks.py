@@ -46,7 +46,10 @@ def test_notebooks_hold_no_logic(path: Path) -> None:
     document = nbformat.read(path, as_version=4)
     code = [cell for cell in document.cells if cell.cell_type == "code"]
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in code) == 1
+    # A student's own cells are the one place for code of some length: writing it is what the cell is for.
     for cell in code:
+        if "exercise" in cell.metadata.get("tags", []):
+            continue
         lines = cell.source.splitlines()
         assert len(lines) <= 15, cell.source
         assert not any(line.startswith(("class ", "for ", "while ")) for line in lines)

@@ -10,31 +10,45 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.course import five_wires, layout, lesson_run, safety, solutions
+from toolbench.course import five_wires, injected, layout, lesson_run, note, providers, safety, solutions
 from toolbench.course import quiz as self_test
-from toolbench.course.description_exercise import check_description
-from toolbench.course.dialogue import Asked, Dialogue, dialogue
+from toolbench.course.calculator_exercise import check_calculator
+from toolbench.course.dialogue import Asked, Dialogue, dialogue, question_of
 from toolbench.course.drawing import loop_page
 from toolbench.course.five_wires import Wires
 from toolbench.course.loop_exercise import check_loop
-from toolbench.course.note import free_path, note_text, write_note
-from toolbench.course.players import Players, embedded_here, embedded_player
-from toolbench.course.problems import checked_page
-from toolbench.course.tool_exercise import check_tool
-from toolbench.course.traps import spring, trap_page
+from toolbench.course.own_loop import OwnLoop
+from toolbench.course.players import Players, embedded_here, is_scripted
+from toolbench.course.problems import Problem, blocking, checked_page
+from toolbench.course.rate_exercise import check_rate
+from toolbench.course.schema_exercise import as_tools, check_schemas, compared_page
+from toolbench.course.silent_traps import SILENT
+from toolbench.course.time_exercise import check_time
+from toolbench.course.traps import TRAPS, spring, trap_page
 from toolbench.course.words import Words, data
-from toolbench.domain.config import Condition, public_url
-from toolbench.domain.contract import Overlay
-from toolbench.domain.from_function import tool_entry
+from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig, public_url
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import find_suite
-from toolbench.experiments.run_source import Refusal, politely
-from toolbench.showing import html
+from toolbench.errors import InputError, ServingError
+from toolbench.experiments import Refusal, politely
+from toolbench.showing import NotebookProgress, RunView, html
 from toolbench.showing.html import Page
-from toolbench.showing.progress import NotebookProgress
-from toolbench.showing.view import RunView
 
 MODES = ("auto", "none", "required")
+CHECKS: Mapping[str, Callable[[object], list[Problem]]] = {
+    "calculate": check_calculator,
+    "rate": check_rate,
+    "time": check_time,
+    "schemas": check_schemas,
+    "loop": check_loop,
+    "repair": check_loop,
+}
+"""Exercise → what is wrong with an answer to it."""
+STARTS_WITH = {"repair": "loop.assistant_missing"}
+"""What the check finds in an exercise that starts from something, as long as nothing is changed in it."""
+TOOLS = ("calculate", "rate", "time")
+SCRIPTED_LESSON, SCRIPTED_LOOP = "sim-course", "sim-course-own"
+"""The lesson's scripted model, and the one that repeats what a student's own tools return."""
 
 
 class Chapter:
@@ -48,8 +62,12 @@ class Chapter:
         The config cell: ``provider``, ``model``, ``protocol``, ``base_url``, and ``api_key_env`` where a key
         is needed; any further field of a run in ``config.json``. ``base_url`` may be ``simulator:`` or
         ``embedded:``.
+    second
+        The model to compare with; empty takes the embedded model, if its weights are on this machine.
     embedded
-        Let the embedded model play in the run as well, if its weights are on this machine.
+        Let the embedded model play.
+    live_rates
+        Let the student's rate function ask the public service instead of the frozen table.
     solved
         Check the model solutions instead of the student's answers.
     output
@@ -65,8 +83,10 @@ class Chapter:
         self,
         lang: str,
         model: Mapping[str, Any],
+        second: Mapping[str, Any] | None = None,
         *,
         embedded: bool = True,
+        live_rates: bool = False,
         solved: bool = False,
         output: str = "../runs/course",
     ) -> None:
@@ -75,12 +95,17 @@ class Chapter:
             self.suite = find_suite(shipped(), "course")
             self._players = Players()
             self.model = self._players.read(model)
+            self._second = self._players.read(second) if second else None
         self.solved = solved
         self.output = Path(output)
-        self._embedded = embedded and embedded_here() and not self._players.embedded
-        self._exercises: dict[str, bool] = {}
+        self._live_rates = live_rates
+        self._embedded = embedded and embedded_here()
+        self._done: dict[str, bool] = {}
+        self._tried: set[str] = set()
+        self._accepted: dict[str, Any] = {}
         self._answers: Mapping[str, str] = {}
         self._run: RunView | None = None
+        self._real = False
 
     def close(self) -> None:
         """Stop the servers of the lesson."""
@@ -89,21 +114,17 @@ class Chapter:
     def about(self) -> Page:
         """Who plays, over which wire, and whether the key is there (never the key itself)."""
         words, model = self.words, self.model
-        name = model.api_key_env
-        key = words("about_no_key")
-        if name and model.provider != "simulator":
-            key = words("about_key_set" if os.environ.get(name) else "about_key_missing", name=name)
-        plays = self._embedded or self._players.embedded
+        second = self._second.model if self._second else ""
         facts = {
-            "model": f"{model.provider} / {model.model}",
+            "model": f"{model.provider} / {model.model} ({self._kind(model)})",
             "protocol": model.protocol,
             "address": public_url(model.base_url),
-            "key": key,
-            "embedded": words("about_embedded_here" if plays else "about_embedded_off"),
+            "key": self._key(model),
+            "second": second or words("about_embedded_here" if self._embedded else "about_embedded_off"),
         }
         frame = pd.DataFrame({"": [words(f"about_{name}") for name in facts], " ": list(facts.values())})
-        puppet = layout.box("note", words("about_puppet"), html.paragraph(words("about_puppet_why")))
-        return html.table(frame) + (puppet if model.provider == "simulator" else html.EMPTY)
+        scripted = layout.box("note", words("about_scripted"), html.paragraph(words("about_scripted_why")))
+        return html.table(frame) + (scripted if is_scripted(model.provider) else html.EMPTY)
 
     def draw_loop(self) -> Page:
         """The loop as a picture."""
@@ -111,11 +132,69 @@ class Chapter:
 
     def talk(self, scene: str, *, hints: bool = True) -> Dialogue:
         """Return a conversation with the lesson's model, to be stepped through."""
-        return dialogue(self.suite, self.words, self.model, scene, hints=hints)
+        with politely():
+            return dialogue(self.suite, self.words, self.model, scene, hints=hints)
+
+    # --- exercises
+
+    def check(self, exercise: str, answer: object) -> Page:
+        """Check an answer to an exercise; what passes is played with from then on."""
+        if exercise not in CHECKS:
+            raise Refusal(self.words("no_exercise", exercise=exercise, known=", ".join(CHECKS)))
+        if self.solved:
+            answer = solutions.answer(exercise, self.words.lang)
+        problems = CHECKS[exercise](answer)
+        wrong = blocking(problems)
+        self._done[exercise] = not wrong
+        if not wrong:
+            self._accepted[exercise] = answer
+        if not wrong or not (wrong[0].untouched or wrong[0].code == STARTS_WITH.get(exercise)):
+            self._tried.add(exercise)
+        return checked_page(exercise, problems, self.words)
+
+    def solution(self, exercise: str) -> Page:
+        """A good answer to an exercise, once it has been tried."""
+        if exercise not in CHECKS:
+            raise Refusal(self.words("no_exercise", exercise=exercise, known=", ".join(CHECKS)))
+        title = self.words.of(data("exercises")["titles"][exercise])
+        if exercise not in self._tried:
+            return layout.box("note", self.words("solution_later", title=title))
+        source = solutions.source(exercise, self.words.lang)
+        return html.folded(self.words("solution_here", title=title), layout.code(source))
+
+    def compare_schemas(self, schemas: object, functions: Sequence[Callable[..., Any]]) -> Page:
+        """The student's schemas beside those that their functions would have given."""
+        if self.solved:
+            schemas = solutions.answer("schemas", self.words.lang)
+            functions = [solutions.answer(name, self.words.lang) for name in TOOLS]
+        return compared_page(schemas, functions, self.words)
+
+    async def play(self, scene: str, exercise: str = "loop") -> Page:
+        """Play a question with the student's loop, tools and schemas; what is not ready yet is lent."""
+        lent = [name for name in (*TOOLS, "schemas", exercise) if name not in self._accepted]
+        tools = {solutions.NAMES[name]: self._ready(name) for name in TOOLS}
+        prompt = self.suite.prompt(self.words.lang)
+        offered = as_tools(self._ready("schemas"))
+        own = OwnLoop(_repeating(self.model), tools, offered, prompt, self.words, self._live_rates)
+        with politely():
+            page = await own.play(self._ready(exercise), question_of(scene, self.words))
+        titles = data("exercises")["titles"]
+        names = ", ".join(self.words.of(titles[name]) for name in lent)
+        return (layout.box("note", self.words("own_lent", names=names)) if lent else html.EMPTY) + page
+
+    def _ready(self, exercise: str) -> Any:
+        """Return the student's answer if it has passed its check, else the lesson's own."""
+        return self._accepted.get(exercise, solutions.answer(exercise, self.words.lang))
+
+    # --- wires
 
     def five_wires(self, scene: str) -> Wires:
         """Return the same question on five wires, each with a simulated provider."""
         return Wires(self.suite, self.words, self._players, scene)
+
+    def providers(self) -> Page:
+        """Nine rows in which five providers differ."""
+        return providers.providers_page(self.words)
 
     def tool_choices(self) -> Page:
         """What the choice among tools becomes on each wire."""
@@ -126,19 +205,16 @@ class Chapter:
         model = self._players.simulated("sim-openai", "chat_completions", profile="openai")
         rows = []
         for mode in MODES:
-            talk = dialogue(
-                self.suite,
-                self.words,
-                model,
-                scene,
-                condition=Condition(mode, tool_choice=mode),  # type: ignore[arg-type]
-            )
+            condition = Condition(mode, tool_choice=mode)  # type: ignore[arg-type]
+            talk = dialogue(self.suite, self.words, model, scene, condition=condition)
             asked = await talk.move()
             assert isinstance(asked, Asked), asked
             calls = [f"{call.name}({call.raw_arguments})" for call in asked.decision.calls]
             rows.append((mode, "; ".join(calls) or f"«{asked.decision.text}»"))
         columns = [self.words("column_mode"), self.words("column_did")]
-        return html.table(pd.DataFrame(rows, columns=columns), self.words.of(data("scenes")[scene]))
+        return html.table(pd.DataFrame(rows, columns=columns), question_of(scene, self.words))
+
+    # --- errors and safety
 
     def errors(self) -> Page:
         """The same failures, bare and helpful."""
@@ -149,6 +225,15 @@ class Chapter:
         failure = safety.first_failure(self.suite, self.words)
         return five_wires.failed_page(self.suite, self.words, self._players, failure)
 
+    async def failure(self, scene: str, *, hints: bool) -> Page:
+        """The same failing question to every model of the lesson, without or with a hint in the error."""
+        condition = BUILT_IN_CONDITIONS["auto" if hints else "no_hints"]
+        return await self._every_model(
+            lambda model: dialogue(
+                self.suite, self.words, _repeating(model), scene, condition=condition, hints=hints
+            )
+        )
+
     def calculator(self) -> Page:
         """What the calculator refuses."""
         return safety.calculator_page(self.words)
@@ -156,6 +241,11 @@ class Chapter:
     def whitelist(self) -> Page:
         """Which calls never reach a tool."""
         return safety.whitelist_page(self.suite, self.words)
+
+    async def injection(self, *, least_privilege: bool = False) -> Page:
+        """A review that gives orders to the model: what it does, and what the program does."""
+        real = [model for model in self._models() if not is_scripted(model.provider)]
+        return await injected.injection_page(self.words, self._players, real, least_privilege)
 
     async def endless(self) -> Page:
         """A model that never stops calling, stopped."""
@@ -180,43 +270,42 @@ class Chapter:
         return layout.columns(panels, 30)
 
     async def trap(self, name: str) -> Page:
-        """Step into a provider's trap: the wrong request, the refusal, the right request."""
+        """Step into a trap: what is wrong, what the provider says to it, and the way out."""
         with politely():
-            return trap_page(name, await spring(name, self.suite, self.words, self._players), self.words)
+            if name in SILENT:
+                return await SILENT[name](self.suite, self.words, self._players, self.model)
+            if name not in TRAPS:
+                known = ", ".join((*TRAPS, *SILENT))
+                raise InputError(self.words("no_trap", trap=name, known=known))
+            sprung = await spring(name, self.suite, self.words, self._players, self.model)
+            return trap_page(name, sprung, self.words)
+
+    # --- the run
 
     async def run(self) -> Page:
-        """Play the lesson's scenarios and show the outcome of every player at a glance."""
-        models = [self.model, *([embedded_player()] if self._embedded else [])]
-        folder = free_path(self.output, f"run-{self.words.lang}")
+        """Play the eight scenarios on the models of the lesson, with good and with bad descriptions."""
+        folder = note.free_path(self.output, f"run-{self.words.lang}")
+        ready = [model for model in self._models() if not self._lacks_key(model)]
+        absent = [model for model in self._models() if self._lacks_key(model)]
+        notes = [
+            layout.box("note", self.words("run_without", model=model.model, name=model.api_key_env))
+            for model in absent
+        ]
+        players = ready or [self._players.simulated(SCRIPTED_LESSON, "chat_completions")]
         with politely():
-            self._run = await lesson_run.play(self.suite, self.words.lang, models, folder, NotebookProgress())
-        return lesson_run.overview_page(self._run, self.words)
-
-    def results(self) -> Page:
-        """Scenario → model → right? → which error."""
-        return lesson_run.results_page(self._played(), self.words)
+            self._run = await lesson_run.play(
+                self.suite, self.words.lang, players, folder, NotebookProgress()
+            )
+        self._real = any(not is_scripted(model.provider) for model in ready)
+        return html.join([*notes, lesson_run.results_page(self._run, self.words)])
 
     def wording_effect(self) -> Page:
-        """Good against bad descriptions in the same run."""
-        return lesson_run.wording_page(self._played(), self.words)
+        """Good beside bad descriptions, scenario by scenario."""
+        if self._run is None:
+            raise Refusal(self.words("no_run"))
+        return lesson_run.wording_page(self._run, self.words)
 
-    def contract(self, fn: Callable[..., Any]) -> Page:
-        """The entry of a contract that a function becomes."""
-        with politely():
-            return layout.json_page(tool_entry(fn), cut=400)
-
-    def check_tool(self, answer: object) -> Page:
-        """Check the exercise about a tool and its contract."""
-        return self._checked("tool", check_tool(solutions.convert_temperature if self.solved else answer))
-
-    async def check_description(self, answer: object) -> Page:
-        """Check the exercise about a bad description."""
-        chosen = solutions.DESCRIPTIONS[self.words.lang] if self.solved else answer
-        return self._checked("description", await check_description(chosen, self._choose))
-
-    def check_loop(self, answer: object) -> Page:
-        """Check the exercise about a broken loop."""
-        return self._checked("loop", check_loop(solutions.run_loop if self.solved else answer))
+    # --- self-test and note
 
     def quiz(self) -> Page:
         """The questions of the self-test."""
@@ -227,34 +316,57 @@ class Chapter:
         self._answers = self_test.solution() if self.solved else dict(answers)
         return self_test.checked_quiz(self._answers, self.words)
 
-    def write_note(self, findings: Sequence[str]) -> Page:
-        """Write the student's findings, results and progress into a numbered Markdown file."""
+    def write_note(self, rules: Sequence[str], findings: Mapping[str, str]) -> Page:
+        """Write the student's rules, findings, results and progress into a numbered Markdown file."""
         run = self._run
-        table = lesson_run.results_table(run, self.words) if run else None
-        log = run.scored.log.path.as_posix() if run else ""
-        text = note_text(self.words, self.model, findings, table, log, self._exercises, self._answers)
+        work = note.Work(
+            exercises=self._done,
+            table=lesson_run.results_table(run, self.words) if run else None,
+            wordings=lesson_run.wording_lines(run, self.words) if run else (),
+            log=run.scored.log.path.as_posix() if run else "",
+            real=self._real,
+            answers=self._answers,
+            rules=rules,
+            findings=findings,
+        )
         with politely():
-            path = write_note(self.output, text)
+            path, text = note.write_note(self.output, self.words, self.model, work)
         return layout.box("good", self.words("note_written", path=path), layout.code(text))
 
-    def _checked(self, exercise: str, problems: Sequence[Any]) -> Page:
-        self._exercises[exercise] = not problems
-        return checked_page(exercise, problems, self.words)
+    # --- who plays
 
-    def _played(self) -> RunView:
-        if self._run is None:
-            raise Refusal("there is no run yet: run the cell with chapter.run() first")
-        return self._run
+    def _models(self) -> list[ModelConfig]:
+        """Return the lesson's model and the one beside it, if there is one and it can be started."""
+        second = self._second
+        if second is None and self._embedded:
+            try:
+                second = self._players.embedded()
+            except ServingError:
+                self._embedded = False
+        pair = [self.model] if second is None else [second, self.model]
+        return list({model.key: model for model in pair}.values())
 
-    async def _choose(self, entry: Mapping[str, Any], scene: str) -> str:
-        """Return the tool that the simulated router picks when one tool is worded anew."""
-        overlay = Overlay("student", {"get_exchange_rate": dict(entry)}, {})
-        suite = replace(self.suite, overlays={**self.suite.overlays, "student": overlay})
-        model = self._players.simulated("sim-course-router", "chat_completions")
-        talk = dialogue(
-            suite, self.words, model, scene, condition=Condition("student", descriptions="student")
-        )
-        asked = await talk.move()
-        assert isinstance(asked, Asked), asked
-        made: Sequence[Any] = asked.body["choices"][0]["message"].get("tool_calls") or ()
-        return str(made[0]["function"]["name"]) if made else ""
+    async def _every_model(self, talk: Callable[[ModelConfig], Dialogue]) -> Page:
+        pages = []
+        for model in self._models():
+            pages.append((f"{model.model} ({self._kind(model)})", await talk(model).play()))
+        return layout.columns(pages, 30)
+
+    def _kind(self, model: ModelConfig) -> str:
+        return self.words("scripted" if is_scripted(model.provider) else "real")
+
+    def _key(self, model: ModelConfig) -> str:
+        name = model.api_key_env
+        if not name or is_scripted(model.provider):
+            return self.words("about_no_key")
+        return self.words("about_key_missing" if self._lacks_key(model) else "about_key_set", name=name)
+
+    def _lacks_key(self, model: ModelConfig) -> bool:
+        return model.api_key_env is not None and not os.environ.get(model.api_key_env)
+
+
+def _repeating(model: ModelConfig) -> ModelConfig:
+    """Return a model, or in place of the lesson's scripted one that which repeats what a tool returned."""
+    if is_scripted(model.provider) and model.model == SCRIPTED_LESSON:
+        return replace(model, model=SCRIPTED_LOOP)
+    return model

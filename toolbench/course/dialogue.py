@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
+from toolbench.adapters import Request, adapter_for
 from toolbench.course import layout
+from toolbench.course.players import RETRIES
 from toolbench.course.words import Words, data
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
@@ -19,11 +19,8 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Mode
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.record import CallRecord
 from toolbench.domain.suite import Suite
-from toolbench.errors import ConfigError, TransportError
-from toolbench.running.conversation import Act, Ask, Stage, Step, converse
-from toolbench.running.executor import Executor
-from toolbench.running.redaction import redactor_for
-from toolbench.running.transport import Transport
+from toolbench.errors import ConfigError, InputError, TransportError
+from toolbench.running import Act, Ask, Executor, Stage, Step, Transport, converse, redactor_for
 from toolbench.showing import html
 from toolbench.showing.html import Page
 
@@ -70,11 +67,14 @@ class Dialogue:
         Texts of the language.
     hints
         Whether error texts say how to go on.
+    allowed
+        Tools that the program carries out; by default all that are on offer.
     """
 
     stage: Stage
     words: Words
     hints: bool = True
+    allowed: tuple[str, ...] | None = None
     moves: list[Move] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class Dialogue:
         """Make the next move and remember it; after the end, the end again."""
         step = self._next
         if isinstance(step, Act):
-            offered = tuple(self.stage.offer(first=False).names.values())
+            offered = self.allowed or tuple(self.stage.offer(first=False).names.values())
             records = [self._executor.run(call, step.turn, offered) for call in step.calls]
             self.moves.append(Acted(records))
             self._go_on(records)
@@ -137,7 +137,7 @@ class Dialogue:
     async def _ask(self, step: Ask) -> Asked:
         stage = self.stage
         redactor = redactor_for(Config(runs=(stage.model,)))
-        async with Transport(redactor) as transport:
+        async with Transport(redactor, retries=RETRIES) as transport:
             reply = await transport.send(stage.model, stage.adapter, step.request)
         offer = stage.offer(first=step.index == 0)
         decision = stage.adapter.parse_decision(reply.body, step.request, offer)
@@ -211,19 +211,38 @@ def dialogue(
     *,
     condition: Condition = BUILT_IN_CONDITIONS["auto"],
     hints: bool = True,
+    tools: Sequence[str] | None = None,
+    allowed: tuple[str, ...] | None = None,
 ) -> Dialogue:
-    """Return a conversation about one of the lesson's questions, before its first move."""
-    question = words.of(data("scenes")[scene])
-    stage = Stage(
-        suite, scene_case(scene, question, words.lang), condition, model, adapter_for(model.protocol)
-    )
-    return Dialogue(stage, words, hints)
+    """Return a conversation about one of the lesson's questions, before its first move.
+
+    ``tools`` are on offer, by default all; ``allowed`` are carried out, by default all on offer.
+    """
+    case = scene_case(scene, question_of(scene, words), words.lang, tools)
+    return Dialogue(Stage(suite, case, condition, model, adapter_for(model.protocol)), words, hints, allowed)
 
 
-def scene_case(scene: str, question: str, lang: str) -> Case:
+def question_of(scene: str, words: Words) -> str:
+    """Return one of the lesson's questions.
+
+    Raises
+    ------
+    InputError
+        For a name that is none.
+    """
+    scenes = data("scenes")
+    if scene not in scenes:
+        raise InputError(words("no_scene", scene=scene, known=", ".join(scenes)))
+    return words.of(scenes[scene])
+
+
+def scene_case(scene: str, question: str, lang: str, tools: Sequence[str] | None = None) -> Case:
     """Return a question of the lesson as a case; nothing is judged in it."""
     expect = {"kind": ["tool_call", "text", "clarification"]}
-    return Case.from_json({"id": scene, "class": "lesson", "lang": lang, "user": question, "expect": expect})
+    offered = {} if tools is None else {"tools": list(tools)}
+    return Case.from_json(
+        {"id": scene, "class": "lesson", "lang": lang, "user": question, "expect": expect, **offered}
+    )
 
 
 def wire(protocol: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 from toolbench.course.words import Words
@@ -34,9 +35,20 @@ _PLATE = {"fc": "white", "ec": "none", "pad": 0.6, "alpha": 0.85}
 
 def loop_page(words: Words) -> Page:
     """The loop as a sequence of nine steps between user, program, model and tool."""
+    return html.figure(_draw(words), loop_alt(words), words("loop_caption"))
+
+
+def loop_alt(words: Words) -> str:
+    """Return the picture in words."""
     steps = [f"{number}. {words(f'arrow_{name}')}" for number, (_, _, name) in enumerate(ARROWS, 1)]
-    alt = f"{words('loop_alt')} {'; '.join(steps)}."
-    return html.figure(_draw(words), alt, words("loop_caption"))
+    return f"{words('loop_alt')} {'; '.join(steps)}."
+
+
+def loop_png(words: Words) -> bytes:
+    """Return the picture as a PNG file."""
+    buffer = io.BytesIO()
+    _draw(words).savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="white")
+    return buffer.getvalue()
 
 
 @plain

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.adapters import ADAPTERS, adapter_for
-from toolbench.adapters.base import Offer
+from toolbench.adapters import ADAPTERS, Offer, adapter_for
 from toolbench.course import layout
 from toolbench.course.dialogue import LONG_CUT, Asked, Dialogue, dialogue, said, wire
 from toolbench.course.players import Players

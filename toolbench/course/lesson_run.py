@@ -1,4 +1,4 @@
-"""The lesson's own small run, and its table: scenario, model, right or not, and which error."""
+"""The lesson's own run: eight scenarios, two models side by side, with good and with bad descriptions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
+from toolbench.course.players import RETRIES, is_scripted
 from toolbench.course.words import Words
+from toolbench.domain.case import Case
 from toolbench.domain.codes import CODES
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
 from toolbench.domain.record import Progress
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import Suite
-from toolbench.numbers.compare import DIFFERING, compare
-from toolbench.numbers.sides import select
-from toolbench.running.runner import run_matrix
-from toolbench.showing import html
-from toolbench.showing.comparison import with_players
+from toolbench.numbers import compare, select
+from toolbench.running import run_matrix
+from toolbench.showing import RunView, html, with_players
 from toolbench.showing.html import Page
-from toolbench.showing.view import RunView
 
 CLASSES = (
     "percent_of_number",
@@ -32,10 +31,8 @@ CLASSES = (
     "upstream_failure",
 )
 """The first core case of each is played."""
-REWORDED = CLASSES[:4]
-"""What is played with bad descriptions as well: a small model takes its time."""
-BASELINES = ("always_first_tool", "keyword_router")
 AUTO, BAD = "auto", "bad"
+GAINED, LOST = "only right", "only left"
 
 
 def scenarios(suite: Suite, lang: str, classes: Sequence[str] = CLASSES) -> list[str]:
@@ -54,77 +51,89 @@ async def play(
     output: Path,
     on_attempt: Callable[[Progress], None] | None = None,
 ) -> RunView:
-    """Play the scenarios with good and with bad descriptions and return the run."""
-    reworded = Selection(ids=scenarios(suite, lang, REWORDED))
+    """Play every scenario with good and with bad descriptions and return the run."""
     config = Config(
         runs=tuple(models),
-        baselines=BASELINES,
+        baselines=(),
         suites=(suite.name,),
         cases=Selection(ids=scenarios(suite, lang), langs=[lang]),
-        conditions=(BUILT_IN_CONDITIONS[AUTO], Condition(BAD, descriptions=BAD, cases=reworded)),
+        conditions=(BUILT_IN_CONDITIONS[AUTO], Condition(BAD, descriptions=BAD)),
         repetitions=1,
+        retries=RETRIES,
         root=shipped(),
     )
     await run_matrix(config, [suite], output, on_attempt=on_attempt)
     return RunView(output)
 
 
-def overview_page(view: RunView, words: Words) -> Page:
-    """Scenario × player with good descriptions: a tick, or the code of the first error."""
+def results_table(view: RunView, words: Words) -> pd.DataFrame:
+    """Return scenario and expectation, and for every model: right or not, and which error."""
     frame = _attempts(view, AUTO)
     columns: dict[str, list[str]] = {
-        words("column_scenario"): [_question(view, case) for case in _cases(frame)]
+        words("column_scenario"): [_case(view, case).user_texts[0] for case in _cases(frame)],
+        words("column_expected"): [_expected(_case(view, case), words) for case in _cases(frame)],
     }
-    for player in view.players:
-        mine = frame[frame["player"] == player].set_index("case_id")
-        columns[player] = [_mark(mine, case, words) for case in _cases(frame)]
-    few = html.paragraph(words("results_few", cases=len(_cases(frame))), "note")
-    return html.table(pd.DataFrame(columns), words("results_overview")) + few
-
-
-def results_table(view: RunView, words: Words) -> pd.DataFrame:
-    """Return scenario, model, right, error and reason for every attempt of a model (not of a baseline)."""
-    frame = _attempts(view, AUTO)
-    rows = [
-        (
-            _question(view, str(row["case_id"])),
-            row["player"],
-            _right(row, words),
-            (row["codes"] or ("",))[0] if row["scored"] else row["error"],
-            _reason(view, row),
-        )
-        for case in _cases(frame)
-        for _, row in frame[(frame["case_id"] == case) & frame["player"].isin(view.models)].iterrows()
-    ]
-    names = ("scenario", "player", "right", "error", "reason")
-    return pd.DataFrame(rows, columns=[words(f"column_{name}") for name in names])
+    for player in view.models:
+        marks = [_mark(frame, player, case, words) for case in _cases(frame)]
+        columns[_label(view, player, words)] = [right for right, _ in marks]
+        columns[words("column_error_of", player=player)] = [error for _, error in marks]
+    return pd.DataFrame(columns)
 
 
 def results_page(view: RunView, words: Words) -> Page:
-    """The table scenario → model → right? → which error, and what its codes mean."""
+    """The table scenario → model A → model B → right? → which error, and what its codes mean."""
     table = results_table(view, words)
-    codes = sorted({str(code) for code in table[words("column_error")] if code} & set(CODES))
+    frame = _attempts(view, AUTO)
+    found = {code for codes in frame["codes"] for code in codes}
     meanings = pd.DataFrame(
-        [(code, words.of(CODES[code].meaning)) for code in codes],
+        [(code, words.of(CODES[code].meaning)) for code in CODES if code in found],
         columns=[words("column_code"), words("column_meaning")],
     )
     page = html.table(table, words("results_caption"))
-    return page + html.table(meanings, words("codes_caption")) if codes else page
+    page += html.table(meanings, words("codes_caption")) if len(meanings) else html.EMPTY
+    return page + html.paragraph(words("results_few", cases=len(table)), "note")
+
+
+def right_answers(view: RunView, player: str) -> int:
+    """Return how many scenarios a model got right with good descriptions."""
+    frame = _attempts(view, AUTO)
+    return int(frame[frame["player"] == player]["passed"].fillna(False).astype(bool).sum())
 
 
 def wording_page(view: RunView, words: Words) -> Page:
-    """How many scenarios each player passes with good and with bad descriptions, and which ones changed."""
+    """Good beside bad descriptions, scenario by scenario, and what changed for each model."""
+    return html.table(wording_table(view, words), words("wording_caption")) + html.bullets(
+        wording_lines(view, words)
+    )
+
+
+def wording_table(view: RunView, words: Words) -> pd.DataFrame:
+    """Return every scenario with good and with bad descriptions, a pair of columns a model."""
+    frame = _attempts(view, AUTO)
+    columns = {words("column_scenario"): [_case(view, case).user_texts[0] for case in _cases(frame)]}
+    for player in view.models:
+        for condition, key in ((AUTO, "good"), (BAD, "bad")):
+            marks = [
+                _mark(_attempts(view, condition), player, case, words, called=True) for case in _cases(frame)
+            ]
+            columns[f"{player} · {words(key)}"] = [" ".join(filter(None, mark)) for mark in marks]
+    return pd.DataFrame(columns)
+
+
+def wording_lines(view: RunView, words: Words) -> list[str]:
+    """Return one sentence a model: how many scenarios were right before and after, lost and gained."""
     sides = [select(view.scored, name, condition=name) for name in (AUTO, BAD)]
-    cases = with_players(view, compare(sides[0], sides[1], ["condition"], ["pass_rate"])).cases
-    order = {case: place for place, case in enumerate(_cases(_attempts(view, AUTO)))}
-    rows = []
-    for player in view.players:
-        mine = cases[cases["player"] == player].sort_values("case_id", key=lambda ids: ids.map(order))
-        counts = [f"{int(mine[side].sum())}/{len(mine)}" for side in ("left_passed", "right_passed")]
-        changed = mine.loc[mine["outcome"].isin(DIFFERING), "case_id"]
-        rows.append((player, *counts, "; ".join(_question(view, str(case)) for case in changed) or "—"))
-    names = ("player", "good", "bad", "changed")
-    return html.table(pd.DataFrame(rows, columns=[words(f"column_{name}") for name in names]))
+    if not all(side.attempts["scored"].any() for side in sides):
+        return [words("run_nothing")]
+    cases = with_players(view, compare.compare(sides[0], sides[1], ["condition"], ["pass_rate"])).cases
+    lines = []
+    for player in view.models:
+        mine = cases[cases["player"] == player]
+        good, bad = (int(mine[side].sum()) for side in ("left_passed", "right_passed"))
+        lost, gained = (int((mine["outcome"] == outcome).sum()) for outcome in (LOST, GAINED))
+        facts = {"good": good, "bad": bad, "total": len(mine), "lost": lost, "gained": gained}
+        lines.append(words("wording_line", player=_label(view, player, words), **facts))
+    return lines
 
 
 def _attempts(view: RunView, condition: str) -> pd.DataFrame:
@@ -135,29 +144,35 @@ def _cases(frame: pd.DataFrame) -> list[str]:
     return [str(case) for case in frame["case_id"].drop_duplicates()]
 
 
-def _question(view: RunView, case_id: str) -> str:
-    """Return what the user asks in a case."""
+def _case(view: RunView, case_id: str) -> Case:
     (suite,) = view.suites.values()
-    return next(case.user_texts[0] for case in suite.cases if case.id == case_id)
+    return next(case for case in suite.cases if case.id == case_id)
 
 
-def _right(row: pd.Series, words: Words) -> str:
+def _expected(case: Case, words: Words) -> str:
+    """Return what is right: the calls in their order, an answer, or a question back."""
+    calls = [call["tool"] for call in case.source["expect"].get("calls", ())]
+    kinds = case.source["expect"]["kind"]
+    if "tool_call" in kinds:
+        together = case.source["expect"].get("parallel") == "required"
+        return (" + " if together else " → ").join(calls)
+    return words("expected_question" if kinds == "clarification" else "expected_text")
+
+
+def _label(view: RunView, player: str, words: Words) -> str:
+    """Return a model's name, and whether it is a real one or plays from a script."""
+    names = {name: key for key, name in view.names.items()}
+    return f"{player} ({words('scripted' if is_scripted(names[player].provider) else 'real')})"
+
+
+def _mark(frame: pd.DataFrame, player: str, case: str, words: Words, called: bool = False) -> tuple[str, str]:
+    """Return right or not, and the first error."""
+    mine = frame[(frame["player"] == player) & (frame["case_id"] == case)]
+    if not len(mine):
+        return "–", ""
+    row = mine.iloc[0]
     if not row["scored"]:
-        return words("not_scored")
-    return words("yes" if row["passed"] else "no")
-
-
-def _mark(mine: pd.DataFrame, case: str, words: Words) -> str:
-    if case not in mine.index:
-        return "–"
-    row = mine.loc[case]
-    if not row["scored"]:
-        return words("not_scored")
-    return "✔" if row["passed"] else f"✘ {(row['codes'] or ('?',))[0]}"
-
-
-def _reason(view: RunView, row: pd.Series) -> str:
-    found = view.findings
-    for name in ("player", "condition", "case_id", "repetition"):
-        found = found[found[name] == row[name]]
-    return str(found["reason"].iloc[0]) if len(found) else ""
+        return words("not_scored"), str(row["error"])
+    if row["passed"]:
+        return ("✔" if called else words("yes")), ""
+    return ("✘" if called else words("no")), str((row["codes"] or ("?",))[0])

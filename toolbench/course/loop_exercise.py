@@ -1,4 +1,5 @@
-"""Exercise: repair a broken loop. A scripted model reads the history as strictly as a provider does."""
+"""Exercises: write the loop, and repair a broken one. A scripted model reads the history as strictly as a
+provider does."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from toolbench.course.problems import Problem, problem
 LIMIT = 5
 PATIENCE = 12
 """Requests after which a loop without a limit is stopped."""
+RESULTS = {"2+2": 4, "3+3": 6}
+"""What the calculator of the check knows."""
 EVALUATED = "dict(expression='2+2'*1)"
 """No JSON, but Python: only a loop that evaluates arguments can call the tool with it."""
 
@@ -54,6 +57,8 @@ class ScriptedModel:
 
     def _check(self, said: Message) -> None:
         new = self.seen[self._expected :]
+        if not new:
+            raise self._wrong("loop.not_started")
         if said not in new:
             raise self._wrong("loop.assistant_missing")
         if new[0] != said:
@@ -75,15 +80,18 @@ class ScriptedModel:
 
 
 def check_loop(answer: object) -> list[Problem]:
-    """Return the first thing that is wrong with a student's ``run_loop``."""
+    """Return the first thing that is wrong with a student's loop; advice alone does not end the search."""
     if not callable(answer):
         return [problem("loop.not_a_function")]
+    found: dict[str, Problem] = {}
     for check in (_plain, _parallel, _failing, _unknown, _broken_json, _evaluating, _endless):
         try:
             check(answer)
         except _Found as carried:
-            return [carried.found]
-    return []
+            found.setdefault(carried.found.code, carried.found)
+            if not carried.found.advice:
+                return [carried.found]
+    return list(found.values())
 
 
 def _plain(loop: Loop) -> None:
@@ -97,8 +105,15 @@ def _plain(loop: Loop) -> None:
 def _parallel(loop: Loop) -> None:
     two = _calls(("calculate", '{"expression": "2+2"}'), ("calculate", '{"expression": "3+3"}'))
     _, model, made = _run(loop, [two, _text("4, 6")], "loop.escaped")
-    if made != ["2+2", "3+3"]:
+    # In any order: they are independent. What counts is which result stands under which id.
+    if sorted(made) != ["2+2", "3+3"]:
         raise _Found(problem("loop.not_called", model.seen, found=made))
+    told = {
+        message["tool_call_id"]: message["content"] for message in model.seen if message["role"] == "tool"
+    }
+    for call, result in zip(two["tool_calls"], RESULTS.values(), strict=True):
+        if str(result) not in told[call["id"]]:
+            raise _Found(problem("loop.swapped", model.seen, id=call["id"], found=told[call["id"]]))
 
 
 def _failing(loop: Loop) -> None:
@@ -120,11 +135,12 @@ def _evaluating(loop: Loop) -> None:
 
 
 def _endless(loop: Loop) -> None:
-    _, model, made = _run(loop, [_calls(("calculate", '{"expression": "2+2"}'))], "loop.escaped")
+    """Five iterations and an end: returning nothing, or raising as after a loop over ``range(5)``."""
+    _, model, made = _run(loop, [_calls(("calculate", '{"expression": "2+2"}'))], None)
     if len(made) > LIMIT:
         raise _Found(problem("loop.no_limit", asked=model.asked))
-    if len(made) < LIMIT:
-        raise _Found(problem("loop.early", made=len(made)))
+    if model.asked < LIMIT:
+        raise _Found(problem("loop.early", made=model.asked))
 
 
 def _marked(loop: Loop, said: Message, escapes: str) -> None:
@@ -133,25 +149,32 @@ def _marked(loop: Loop, said: Message, escapes: str) -> None:
     told = str(model.seen[-1].get("content")) if model.seen else ""
     if "Traceback" in told:
         raise _Found(problem("loop.traceback", model.seen))
-    if not told.startswith("ERROR"):
+    if not told.upper().startswith("ERROR"):
         raise _Found(problem("loop.unmarked", model.seen, found=told))
 
 
-def _run(loop: Loop, replies: Sequence[Message], escapes: str) -> tuple[Any, ScriptedModel, list[str]]:
-    """Return what the loop returned, the model it asked, and the expressions it had calculated."""
+def _run(loop: Loop, replies: Sequence[Message], escapes: str | None) -> tuple[Any, ScriptedModel, list[str]]:
+    """Return what the loop returned, the model it asked, and the expressions it had calculated.
+
+    ``escapes`` is the problem when the loop raises; ``None`` takes that for an end.
+    """
     made: list[str] = []
 
     def calculate(expression: str) -> dict[str, Any]:
         if expression == "1/0":
             raise ValueError("division by zero")
         made.append(expression)
-        return {"result": 4}
+        return {"result": RESULTS.get(expression, 4)}
 
     model = ScriptedModel(replies)
     try:
         outcome = loop(model, {"calculate": calculate}, [{"role": "user", "content": "2+2?"}])
     except Exception as error:
+        if escapes is None:
+            return None, model, made
         raise _Found(problem(escapes, model.seen, error=f"{type(error).__name__}: {error}")) from None
+    if model.asked == 0:
+        raise _Found(problem("loop.never_asked"))
     if model.asked < min(2, len(replies)):
         raise _Found(problem("loop.one_request", model.seen))
     return outcome, model, made

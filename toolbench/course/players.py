@@ -12,14 +12,18 @@ from typing import Any
 from toolbench.course.words import data
 from toolbench.domain.config import EMBEDDED, Config, ModelConfig, Settings
 from toolbench.errors import ServingError
-from toolbench.local.llama_server import LocalServer
-from toolbench.local.weights import ensure
+from toolbench.local import LocalServer, ensure
 from toolbench.simulator import Simulator
 
 SIMULATED = "simulator:"
 SIMULATOR_KEY = "TOOLBENCH_SIMULATOR_KEY"
 """Environment variable with the simulator's key. It is no secret: any text will do, but one must be there."""
 EMBEDDED_MODEL = "qwen2.5-coder-0.5b-instruct"
+FREE = {"currency": "USD", "date": "2026-11-30", "input": 0, "output": 0}
+"""What tokens of a model on this machine cost."""
+RETRIES = {"tries": 2, "max_wait": 5, "patience": 5}
+"""A student waits for a cell: an address that does not answer is given up soon."""
+SIMULATED_PROVIDER = "simulator"
 
 
 class Players:
@@ -28,8 +32,7 @@ class Players:
     def __init__(self) -> None:
         os.environ.setdefault(SIMULATOR_KEY, "any-text-will-do")
         self._stack = ExitStack()
-        self.embedded = False
-        """Whether the embedded model is served in the lesson itself."""
+        self._embedded: ModelConfig | None = None
         self.simulator = self._stack.enter_context(Simulator(data("simulated")))
 
     def close(self) -> None:
@@ -61,15 +64,34 @@ class Players:
         settings = Settings(temperature=None)
         address = self.simulator.base_url(protocol)
         return ModelConfig(
-            "simulator", model, protocol, address, api_key_env=SIMULATOR_KEY, settings=settings, **changes
+            SIMULATED_PROVIDER,
+            model,
+            protocol,
+            address,
+            api_key_env=SIMULATOR_KEY,
+            settings=settings,
+            **changes,
         )
 
+    def embedded(self) -> ModelConfig:
+        """Return the embedded model, served from the first time it is asked for; it may not ramble.
+
+        Raises
+        ------
+        ServingError
+            When it cannot be had.
+        """
+        if self._embedded is None:
+            settings = Settings(max_output_tokens=120)
+            model = ModelConfig("embedded", EMBEDDED_MODEL, "chat_completions", EMBEDDED, settings=settings)
+            self._embedded = self._started(model)
+        return self._embedded
+
     def _started(self, model: ModelConfig) -> ModelConfig:
-        server = LocalServer(model.weights)
-        self._stack.enter_context(server)
-        self.embedded = True
+        server = self._stack.enter_context(LocalServer(model.weights))
+        profile = model.profile or "llama_cpp"
         return replace(
-            model, base_url=server.base_url, model=server.model, profile=model.profile or "llama_cpp"
+            model, base_url=server.base_url, model=server.model, profile=profile, price=model.price or FREE
         )
 
 
@@ -84,7 +106,6 @@ def embedded_here() -> bool:
     return True
 
 
-def embedded_player() -> ModelConfig:
-    """Return the embedded model for a run, which starts and stops it; it may not ramble."""
-    settings = Settings(max_output_tokens=120)
-    return ModelConfig("embedded", EMBEDDED_MODEL, "chat_completions", EMBEDDED, settings=settings)
+def is_scripted(provider: str) -> bool:
+    """Whether a player's lines are written in advance."""
+    return provider == SIMULATED_PROVIDER

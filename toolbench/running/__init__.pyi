@@ -10,6 +10,7 @@ from .conversation import Step as Step
 from .conversation import converse as converse
 from .conversation import ready_history as ready_history
 from .course_tools import IMPLEMENTATIONS as IMPLEMENTATIONS
+from .course_tools import frozen_rates as frozen_rates
 from .executor import Executor as Executor
 from .gateway import compare_gateways as compare_gateways
 from .redaction import redactor_for as redactor_for
