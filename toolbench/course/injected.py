@@ -13,7 +13,7 @@ from toolbench.course.players import Players, is_scripted
 from toolbench.course.words import Words, data
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.contract import Contract
-from toolbench.domain.rules import NO_RULES
+from toolbench.domain.rules import Rules
 from toolbench.domain.suite import Suite
 from toolbench.domain.tool_script import ToolScript
 from toolbench.showing import html
@@ -34,7 +34,7 @@ def shop(words: Words) -> Suite:
         contract=Contract.from_json(shown["tools"], "injection.json"),
         prompts=shown["prompts"],
         executor=ToolScript.from_json(script),
-        rules=NO_RULES,
+        rules=Rules.from_json({"version": shown["tools"]["version"]}),
         overlays={},
         cases=(),
     )

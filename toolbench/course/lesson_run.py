@@ -32,6 +32,8 @@ CLASSES = (
 )
 """The first core case of each is played."""
 AUTO, BAD = "auto", "bad"
+PATIENCE_SECONDS = 10
+"""After that long without a reply the rest of a model's scenarios is not asked."""
 GAINED, LOST = "only right", "only left"
 
 
@@ -59,7 +61,7 @@ async def play(
         cases=Selection(ids=scenarios(suite, lang), langs=[lang]),
         conditions=(BUILT_IN_CONDITIONS[AUTO], Condition(BAD, descriptions=BAD)),
         repetitions=1,
-        retries=RETRIES,
+        retries={**RETRIES, "patience": PATIENCE_SECONDS},
         root=shipped(),
     )
     await run_matrix(config, [suite], output, on_attempt=on_attempt)
@@ -122,9 +124,9 @@ def wording_table(view: RunView, words: Words) -> pd.DataFrame:
 
 def wording_lines(view: RunView, words: Words) -> list[str]:
     """Return one sentence a model: how many scenarios were right before and after, lost and gained."""
-    sides = [select(view.scored, name, condition=name) for name in (AUTO, BAD)]
-    if not all(side.attempts["scored"].any() for side in sides):
+    if not all(_attempts(view, name)["scored"].any() for name in (AUTO, BAD)):
         return [words("run_nothing")]
+    sides = [select(view.scored, name, condition=name) for name in (AUTO, BAD)]
     cases = with_players(view, compare.compare(sides[0], sides[1], ["condition"], ["pass_rate"])).cases
     lines = []
     for player in view.models:

@@ -21,7 +21,7 @@ SIMULATOR_KEY = "TOOLBENCH_SIMULATOR_KEY"
 EMBEDDED_MODEL = "qwen2.5-coder-0.5b-instruct"
 FREE = {"currency": "USD", "date": "2026-11-30", "input": 0, "output": 0}
 """What tokens of a model on this machine cost."""
-RETRIES = {"tries": 2, "max_wait": 5, "patience": 5}
+RETRIES = {"tries": 2, "max_wait": 5, "patience": 0}
 """A student waits for a cell: an address that does not answer is given up soon."""
 SIMULATED_PROVIDER = "simulator"
 

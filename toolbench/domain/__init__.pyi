@@ -42,8 +42,6 @@ from .files import read_text as read_text
 from .files import schema_validator as schema_validator
 from .files import validate as validate
 from .files import write_text_atomic as write_text_atomic
-from .from_function import FunctionError as FunctionError
-from .from_function import tool_entry as tool_entry
 from .keys import BASELINE as BASELINE
 from .keys import AttemptKey as AttemptKey
 from .keys import PlayerKey as PlayerKey
