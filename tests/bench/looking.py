@@ -43,7 +43,7 @@ def main() -> None:
     print(f"{CASES} cases, at most {ROUNDS} rounds, looked at after each")
     for shift, lost in ((0.0, 0.0), (0.0, 0.1), (-0.1, 0.0), (-0.2, 0.0), (-0.4, 0.0)):
         share, rounds = study(shift, lost)
-        print(f"true difference {shift:+.2f}, lost failures {lost:.0%}: differs {share:.3f}, rounds {rounds:.1f}")
+        print(f"true difference {shift:+.2f}, lost {lost:.0%}: differs {share:.3f}, rounds {rounds:.1f}")
 
 
 if __name__ == "__main__":

@@ -107,11 +107,17 @@ def test_tool_order_is_compared_within_one_run(base: ScoredRun) -> None:
         compare(left, right, ["prompt"])
 
 
+def unsealed(line: dict[str, Any]) -> dict[str, Any]:
+    line.pop("seal", None)
+    line.get("hashes", {}).pop("header", None)
+    return line
+
+
 def edited(run: Path, target: Path, edit: Any) -> ScoredRun:
     """Return a copy of a run in which ``edit`` has changed the header and every attempt."""
     lines = [json.loads(line) for line in (run / "attempts.jsonl").read_text().splitlines()]
     target.mkdir()
-    text = "".join(json.dumps(edit(line)) + "\n" for line in lines)
+    text = "".join(json.dumps(unsealed(edit(line))) + "\n" for line in lines)
     (target / "attempts.jsonl").write_text(text)
     return load_run(target)
 
@@ -268,6 +274,20 @@ def test_lost_repetitions_of_an_equal_model_make_no_difference() -> None:
     assert found["lowest"] == pytest.approx(0.0)
     assert found["highest"] == pytest.approx(38 / 3 / 40)
     assert np.isnan(found["p"])
+    assert found["test"] == "none: 38 of 240 attempts lost"
+
+
+def test_a_verdict_that_holds_whatever_was_lost_is_given_with_its_widest_interval() -> None:
+    rows = scenarios(40)
+    worse = [{**a, "passed": 0.0} for a in rows]
+    found = compare(
+        side("l", rows), side("r", without_failures(worse, 2, 20)), metrics=["pass_rate"]
+    ).table.iloc[0]
+    assert found["test"] == f"{TEST}, 20 of 480 attempts lost"
+    assert found["p"] < 0.001
+    whole = compare(side("l", rows), side("r", worse), metrics=["pass_rate"]).table.iloc[0]
+    assert found["ci_low"] <= whole["ci_low"] + 1e-9
+    assert found["ci_high"] > whole["ci_high"]
 
 
 def test_a_verdict_is_refused_where_lost_attempts_could_turn_it() -> None:

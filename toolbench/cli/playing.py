@@ -29,6 +29,13 @@ from toolbench.errors import InputError
 @click.option(
     "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
 )
+@click.option(
+    "--until",
+    nargs=2,
+    metavar="LEFT RIGHT",
+    help="Play round by round until these two sides (column=value each) differ, at most --repetitions.",
+)
+@click.option("--width", type=click.FloatRange(0, 2), default=0.0, help="With --until: narrow enough to end.")
 @plain_errors
 def run(
     config: Path,
@@ -41,6 +48,8 @@ def run(
     live_rates: bool,
     resume: bool,
     retry_errors: bool,
+    until: tuple[str, str] | None,
+    width: float,
 ) -> None:
     """Run the matrix models × conditions × cases × repetitions and log every attempt.
 
@@ -50,6 +59,7 @@ def run(
       toolbench run --config config.json --output runs/a --resume --retry-errors
       toolbench run --config config.json --tools contracts/delivery/tools.json \\
                     --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
+      toolbench run --config config.json --repetitions 30 --until model=a model=b --width 0.1
     """
     from toolbench.running.asked import prepare
     from toolbench.running.runner import run_matrix_sync
@@ -68,6 +78,21 @@ def run(
         live_rates=live_rates,
     )
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    if until:
+        from toolbench.cli.sequential import run_until
+        from toolbench.numbers.sequence import Rule
+
+        rule = Rule(*until, budget=loaded.repetitions, width=width)
+        with TerminalProgress() as progress:
+            summary, path, why = run_until(
+                loaded, suites, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
+            )
+        low, high = path[-1] if path else (-1.0, 1.0)
+        say(
+            f"{folder}: after {len(path)} of {rule.budget} rounds: {why or summary.stopped or 'given up'}; "
+            f"difference between {100 * low:+.0f} and {100 * high:+.0f} points"
+        )
+        sys.exit(0 if why else 1)
     with TerminalProgress() as progress:
         summary = run_matrix_sync(
             loaded,

@@ -41,8 +41,14 @@ from .rows import GROUP as GROUP
 from .rows import of_models as of_models
 from .scorer import Scorer as Scorer
 from .scorer import Table as Table
+from .sequence import LABEL as LABEL
+from .sequence import Rule as Rule
+from .sequence import Stop as Stop
+from .sequence import path_of as path_of
+from .sequence import stops as stops
 from .sides import Side as Side
 from .sides import of_players as of_players
+from .sides import part_of as part_of
 from .sides import select as select
 from .tables import groups as groups
 from .tables import records as records

@@ -31,7 +31,7 @@ from toolbench.numbers.paired import (
     holm,
     p_value,
 )
-from toolbench.numbers.pairing import Faced, Metric
+from toolbench.numbers.pairing import Faced, Loss, Metric
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.sides import Side, Sided, lonely_groups, pair_groups, part_of, side_of
 from toolbench.numbers.tables import groups, records
@@ -330,8 +330,8 @@ def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:
         "differing": pairs.differing,
         "lost": loss.attempts,
         "lost_cases": loss.cases,
-        "lowest": loss.lowest,
-        "highest": loss.highest,
+        "lowest": loss.bounds[0],
+        "highest": loss.bounds[1],
     }
     if not len(pairs):
         return {**counts, "test": "no case with a figure on both sides"}
@@ -343,9 +343,19 @@ def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:
         }
     if metric.name in TIMES and not rule.interleaved:
         return {**counts, **means, "test": "none: not measured in turns"}
-    if loss.hides_the_sign:
-        return {**counts, **means, "test": f"none: {loss.attempts} of {loss.planned} attempts lost"}
-    return {**counts, **means, **_verdict(pairs)}
+    return {**counts, **means, **(_at_both_extremes(loss) if loss.matters else _verdict(pairs))}
+
+
+def _at_both_extremes(loss: Loss) -> dict[str, Any]:
+    """Return the interval that holds whatever the lost attempts would have been; none if 0 is in it."""
+    lost = f"{loss.attempts} of {loss.planned} attempts lost"
+    found = [_verdict(pairs) for pairs in loss.extremes or ()]
+    if len(found) == 2 and all("p" in one for one in found):
+        low, high = found[0]["ci_low"], found[1]["ci_high"]
+        if low > 0 or high < 0:
+            p = max(one["p"] for one in found)
+            return {"ci_low": low, "ci_high": high, "p": p, "test": f"{TEST}, {lost}"}
+    return {"test": f"none: {lost}"}
 
 
 def _verdict(pairs: Pairs) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from toolbench.numbers import cache as parquet
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
 from toolbench.numbers.scorer import Scorer, Table
 
+UNTIL = "until"
+"""The label of a header that holds the rule of a run played round by round."""
 IDENTITY = ["run_id", "started_at"]
 PLANNED = [*GROUP, *CASE, "tags"]
 
@@ -199,12 +201,16 @@ def load_run(run: str | Path) -> ScoredRun:
                 calls.add({**who, **call})
             for finding in finding_rows(verdict):
                 findings.add({**who, **finding})
+    made, planned = attempts.frame(), _planned(log, scorer.suites)
+    if UNTIL in log.header.labels:
+        # What its rule spared it was never due.
+        planned = planned[planned["repetition"] <= made["repetition"].max()].reset_index(drop=True)
     return ScoredRun(
         log=log,
-        attempts=attempts.frame(),
+        attempts=made,
         calls=calls.frame(),
         findings=findings.frame(),
-        planned=_planned(log, scorer.suites),
+        planned=planned,
         problems=log.problems,
     )
 

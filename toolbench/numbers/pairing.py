@@ -20,9 +20,9 @@ from toolbench.numbers.paired import Pairs
 from toolbench.numbers.weighing import Vector
 
 LOST_AT_MOST = 0.02
-"""Share of attempts lost up to which a p is given although their outcomes could turn the sign.
+"""Share of attempts lost up to which they are passed over; above it a verdict must hold at both extremes.
 
-Simulated where only failures are lost, the worst there is (``tests/bench/false_alarms.py``).
+Simulated where only failures are lost, the worst there is (``tests/bench/coverage.py``).
 """
 
 Metric = Rate | Mean
@@ -36,21 +36,25 @@ class Loss:
     ----------
     cases, attempts, planned
         Cases that lost some, how many were lost on both sides together, and how many were planned.
-    lowest, highest
-        The difference if all lost attempts had spoken for the left side, and for the right one; NaN where
-        they need not count in the metric at all.
+    extremes
+        The pairs if all lost attempts had spoken for the left side, and if all had for the right one;
+        ``None`` where they need not count in the metric at all.
     """
 
     cases: int
     attempts: int
     planned: int
-    lowest: float
-    highest: float
+    extremes: tuple[Pairs, Pairs] | None
 
     @property
-    def hides_the_sign(self) -> bool:
-        """Whether so much was lost that it could be why the sides differ, or why they do not."""
-        return self.attempts > LOST_AT_MOST * self.planned and not (self.lowest > 0 or self.highest < 0)
+    def bounds(self) -> tuple[float, float]:
+        """The difference at both extremes; NaN where there are none."""
+        return (self.extremes[0].delta, self.extremes[1].delta) if self.extremes else (np.nan, np.nan)
+
+    @property
+    def matters(self) -> bool:
+        """Whether so much was lost that a verdict must hold at both extremes."""
+        return self.attempts > LOST_AT_MOST * self.planned
 
 
 class Faced:
@@ -110,20 +114,22 @@ class Faced:
             "attempts": int((lost[0] + lost[1]).sum()),
             "planned": planned,
         }
-        if not isinstance(metric, Rate) or metric.due is None or not len(cases):
-            return Loss(**counts, lowest=np.nan, highest=np.nan)
+        if not isinstance(metric, Rate) or metric.due is None:
+            return Loss(**counts, extremes=None)
         ends = []
         for side in (0, 1):
             above = self._count(self._sums[side][metric.numerator], cases)
             all_ = self._count(self._sums[side][metric.denominator], cases) + lost[side]
             with np.errstate(invalid="ignore", divide="ignore"):
                 ends.append((above / all_, (above + lost[side]) / all_))
+        known = np.isfinite(ends[0][0]) & np.isfinite(ends[1][0])
+        if not known.any():
+            return Loss(**counts, extremes=None)
+        scenarios = self._facts.loc[cases[known], "scenario"].to_numpy(dtype=str)
         (left_low, left_high), (right_low, right_high) = ends
-        return Loss(
-            **counts,
-            lowest=float(np.nanmean(right_low - left_high)),
-            highest=float(np.nanmean(right_high - left_low)),
-        )
+        lowest = Pairs(left_high[known], right_low[known], scenarios)
+        highest = Pairs(left_low[known], right_high[known], scenarios)
+        return Loss(**counts, extremes=(lowest, highest))
 
     @cached_property
     def _facts(self) -> pd.DataFrame:

@@ -1,14 +1,14 @@
 """When to stop asking: an interval for a mean difference that holds at every look, however often one looks.
 
 An ordinary 95 % interval that is looked at after every round misses the truth in far more than 5 % of runs. A
-*confidence sequence* misses it, at whatever round, in at most 5 %. This is the betting one of Waudby-Smith and
-Ramdas (2024, JRSS B 86:1-27, arXiv 2010.09686): nobody who bets fairly against the true mean grows rich
+*confidence sequence* misses it, at whatever round, in at most 5 %. This is the betting one of Waudby-Smith
+and Ramdas (2024, JRSS B 86:1-27, arXiv 2010.09686): nobody who bets fairly against the true mean grows rich
 (Ville's inequality), so the means against which nobody has grown rich are the interval.
 
 A round is one repetition of all cases on both sides; every case is bet on with the same stake. Its own mean
 difference need not be the common one: the product of the cases' expected gains is at most what it is when all
-are equal to their mean (the geometric mean is below the arithmetic one), so that the bet stays fair for the mean
-over these cases. A pair that lost an attempt counts against every bet that it could have won.
+are equal to their mean (the geometric mean is below the arithmetic one), so that the bet stays fair for the
+mean over these cases. A pair that lost an attempt counts against every bet that it could have won.
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from toolbench.errors import InputError
+from toolbench.numbers.frames import UNTIL, ScoredRun
+from toolbench.numbers.sides import part_of, select
 from toolbench.numbers.weighing import Vector
 
 Stop = Literal["differs", "narrow", "budget"]
 LEVEL = 0.95
+LABEL = UNTIL
+CASE = ["suite", "lang", "case_id"]
 _MEANS = np.linspace(-1, 1, 803)[1:-1]
 _STAKES = np.geomspace(0.02, 0.75, 16)
 """Shares of what may be staked without ruin: one gambler each, and their mean is what counts."""
 
 Differences = tuple[Vector, Vector]
-"""Of every case of a round the least and the greatest difference that it can have had (equal if none was lost)."""
+"""Of every case of a round the least and the greatest difference that it can have had."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +96,31 @@ def stops(rule: Rule, path: Sequence[tuple[float, float]]) -> Stop | None:
     return "budget" if len(path) >= rule.budget else None
 
 
+def path_of(scored: ScoredRun, rule: Rule) -> list[tuple[float, float]]:
+    """Return the interval of a run's two sides after each of its rounds.
+
+    Raises
+    ------
+    InputError
+        When a side is not in the run, or is more than one player under one condition.
+    """
+    sides = []
+    for text in (rule.left, rule.right):
+        side = select(scored, **part_of(text))
+        if len(side.signatures) > len({(key[3], key[4]) for key in side.signatures}):
+            several = ", ".join("/".join(key) for key in side.signatures)
+            raise InputError(f"until: {text} is several sides: {several}; choose one")
+        sides.append(side.attempts)
+    return confidence_sequence(rounds_of(*sides))
+
+
 def rounds_of(left: pd.DataFrame, right: pd.DataFrame) -> list[Differences]:
     """Return the differences of every round that both sides have begun, from frames of attempts."""
     rounds = []
     if left.empty or right.empty:
         return []
     for repetition in range(1 + int(min(left["repetition"].max(), right["repetition"].max()))):
-        sides = [
-            side[side["repetition"] == repetition].set_index("case_id")["passed"] for side in (left, right)
-        ]
+        sides = [side[side["repetition"] == repetition].set_index(CASE)["passed"] for side in (left, right)]
         cases = sides[0].index.union(sides[1].index)
         ours, theirs = (side.reindex(cases).to_numpy(dtype=float) for side in sides)
         least = np.nan_to_num(theirs, nan=0.0) - np.nan_to_num(ours, nan=1.0)

@@ -86,6 +86,7 @@ async def run_matrix(
     *,
     resume: bool = False,
     retry_errors: bool = False,
+    among: Callable[[AttemptKey], bool] = lambda _: True,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -99,6 +100,8 @@ async def run_matrix(
         Continue the log that is there: finished attempts are skipped.
     retry_errors
         With ``resume``: make attempts again that ended in a transport error.
+    among
+        Which of the planned attempts to make now: a run may be played in several sittings.
     on_attempt
         Called after each attempt is on disk.
     on_wait
@@ -138,7 +141,7 @@ async def run_matrix(
         plan = list(header.plan())
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
-        todo = [planned for planned in plan if planned not in finished]
+        todo = [planned for planned in plan if planned not in finished and among(planned)]
         matrix = _Matrix(config, header, writer, redactor, summary, budget, on_attempt, on_wait)
         await matrix.run(todo)
     return summary
@@ -151,6 +154,7 @@ def run_matrix_sync(
     *,
     resume: bool = False,
     retry_errors: bool = False,
+    among: Callable[[AttemptKey], bool] = lambda _: True,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -165,6 +169,7 @@ def run_matrix_sync(
         output,
         resume=resume,
         retry_errors=retry_errors,
+        among=among,
         on_attempt=on_attempt,
         on_wait=on_wait,
     )

@@ -16,6 +16,7 @@ from toolbench.numbers.choice import pareto
 from toolbench.numbers.compare import Comparison, compare
 from toolbench.numbers.flips import excess
 from toolbench.numbers.gates import evaluate
+from toolbench.numbers.sequence import LABEL, Rule, path_of, stops
 from toolbench.numbers.sides import select
 from toolbench.numbers.signature import signature
 from toolbench.numbers.tables import groups
@@ -56,14 +57,34 @@ def summary(view: RunView) -> Page:
         "started": header.started_at,
         "commit": header.git_commit or "unknown",
         "versions": ", ".join(f"{name} {version}" for name, version in header.versions.items()),
-        **dict(header.labels),
+        **{name: label for name, label in header.labels.items() if name != LABEL},
     }
     pages.append(html.table(pd.DataFrame({"": list(facts), "value": [str(v) for v in facts.values()]})))
     reading = (
         "No single number ranks these models. Every verdict is a rule that names the violated condition; "
         "languages and conditions are never merged; provider errors are counted apart from the model's."
     )
-    return html.join([*pages, html.paragraph(reading)])
+    return html.join([*pages, html.paragraph(reading), looks(view)])
+
+
+def looks(view: RunView) -> Page:
+    """The rule that a sequential run was to end by, its interval after every round, and what that saved."""
+    if LABEL not in view.header.labels:
+        return html.EMPTY
+    rule = Rule.parse(view.header.labels[LABEL])
+    path = path_of(view.scored, rule)
+    why = stops(rule, path) if path else None
+    rows = [
+        {"round": number, "difference [95 %, at every look]": f"{100 * low:+.0f} … {100 * high:+.0f}"}
+        for number, (low, high) in enumerate(path, 1)
+    ]
+    narrow = f" or the interval is at most {100 * rule.width:.0f} points wide" if rule.width else ""
+    text = (
+        f"Played round by round until {rule.left} and {rule.right} differ{narrow}, at most {rule.budget} "
+        f"rounds; ended after {len(path)}: {why or 'before the rule did'}; {rule.budget - len(path)} rounds "
+        "were saved."
+    )
+    return html.paragraph(text) + html.table(pd.DataFrame(rows), "After every round, in points")
 
 
 def metric_table(view: RunView, arm: Arm) -> Page:

@@ -1,0 +1,48 @@
+"""A few seconds of ``tests/bench/coverage.py``: do intervals hold, do equal sides stay equal?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.bench.coverage import difference_coverage, false_alarms, power, share_coverage
+from toolbench.numbers.paired import Pairs, p_value
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize("correlation", [0.0, 0.6], ids=["independent", "clustered"])
+@pytest.mark.parametrize("k", [20, 30, 94])
+def test_intervals_of_shares_hold(k: int, correlation: float, rate: float) -> None:
+    assert 0.925 <= share_coverage(k, 3, correlation, rate, 1000) <= 0.985
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6], ids=["independent", "clustered"])
+@pytest.mark.parametrize(("k", "r"), [(20, 3), (30, 3), (94, 1), (94, 3)])
+def test_intervals_of_differences_hold_and_equal_sides_stay_equal(k: int, r: int, correlation: float) -> None:
+    covered, _, false = difference_coverage(k, r, correlation, (0.8, 0.8), 1000)
+    assert 0.925 <= covered <= 0.985
+    assert false <= 0.065
+    assert 0.925 <= difference_coverage(k, r, correlation, (0.8, 0.6), 1000)[0] <= 0.99
+
+
+def test_what_is_said_to_be_detectable_is_found() -> None:
+    assert power(30, 1, 150)[1] >= 0.74
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.0, 0.0), (0.5, 1.0)], ids=["none lost", "half lost"])
+def test_equal_models_stay_equal_when_one_loses_failures(share: float, refused: float) -> None:
+    alarm, refusals, naive = false_alarms(share, runs=12)
+    assert alarm <= 0.1
+    assert refusals == refused
+    if share:
+        assert naive >= 0.75
+
+
+def test_one_attempt_a_case_agrees_with_other_programs() -> None:
+    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
+    left = [1.0] * 14 + [0.0] * 4 + [1.0] * 20
+    right = [0.0] * 14 + [1.0] * 4 + [1.0] * 20
+    ours = p_value(Pairs(np.array(left), np.array(right), np.array([f"c{i}" for i in range(38)])))
+    exact = contingency.mcnemar([[20, 14], [4, 0]], exact=True).pvalue
+    assert ours == pytest.approx(exact - stats.binom.pmf(4, 18, 0.5), abs=1e-9)
