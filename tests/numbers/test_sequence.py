@@ -14,7 +14,8 @@ from toolbench.domain.config import Config
 from toolbench.domain.suite import find_suite
 from toolbench.errors import InputError
 from toolbench.numbers.sequence import LABEL, Rule, confidence_sequence, stops
-from toolbench.showing.sections import looks
+from toolbench.showing.dossier import Dossier
+from toolbench.showing.paired_effects import rounds
 from toolbench.showing.view import RunView
 
 
@@ -73,8 +74,8 @@ def test_two_baselines_are_played_in_rounds_until_they_differ(tmp_path: Path) ->
     assert view.attempts["repetition"].max() == len(path) - 1
     # Every round has both sides: they were played in turns.
     assert view.attempts.groupby("model")["repetition"].nunique().nunique() == 1
-    text = looks(view).text
-    assert f"ended after {len(path)}: differs; {10 - len(path)} rounds were saved" in text
+    text = rounds(Dossier(view)).text
+    assert f"ended after {len(path)}: they differ; {10 - len(path)} rounds were saved" in text
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -17,9 +18,13 @@ from toolbench import cli
 from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
+from toolbench.numbers.frames import load_run
 from toolbench.running.runner import run_matrix_sync
-from toolbench.showing import report
+from toolbench.showing import report, talks
+from toolbench.showing.dossier import Dossier
+from toolbench.showing.handing import handed_over, taken_over
 from toolbench.showing.report import notebook_path, write_report
+from toolbench.showing.view import RunView
 
 OUTSIDE = re.compile(r"""(?:src|href|action|data|poster)\s*=\s*["']?\s*(?!data:|\#)[^\s>]*//|url\(|@import""")
 """Anything that would make a browser ask another machine."""
@@ -52,7 +57,7 @@ def report_of_small(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     folder = tmp_path_factory.mktemp("reported") / "small"
     folder.mkdir()
     shutil.copy(made / LOG_NAME, folder)
-    assert write_report(folder, parameters={"examples": 1}).problem is None
+    assert write_report(folder, lang="ru").problem is None
     assert (folder / LOG_NAME).read_bytes() == (made / LOG_NAME).read_bytes()
     return folder
 
@@ -68,7 +73,7 @@ def _notebook(path: Path, cell: str) -> Path:
     document = nbformat.v4.new_notebook(
         cells=[
             # One line that begins with "run" alone would be IPython's magic command of that name.
-            new('run: str = ""\nexamples: int = 0', metadata={"tags": ["parameters"]}),
+            new('run: str = ""\nlang: str = "en"', metadata={"tags": ["parameters"]}),
             new("print('seen before the fault')"),
             new(cell),
             new(
@@ -116,15 +121,16 @@ def test_the_notebook_is_executed_with_other_parameters_and_leaves_the_log_alone
 ) -> None:
     document = nbformat.read(report_of_small / "report.ipynb", as_version=4)
     (injected,) = [c for c in document.cells if "injected-parameters" in c.metadata.get("tags", [])]
-    assert "examples = 1" in injected.source
+    assert 'lang = "ru"' in injected.source
     assert str(report_of_small) in injected.source
     assert {path.name for path in report_of_small.iterdir()} >= {"report.html", "report.json", "errors.csv"}
     page = (report_of_small / "report.html").read_text()
-    assert "examples = 1" not in page
+    assert 'lang = "ru"' not in page
+    assert '<html lang="ru">' in page
     assert "INCOMPLETE" not in _first_line(page)
 
 
-@pytest.mark.parametrize("name", ["example", "runs", "__class__"])
+@pytest.mark.parametrize("name", ["language", "runs", "__class__"])
 def test_a_parameter_the_notebook_does_not_have_is_refused(name: str, small: Path) -> None:
     with pytest.raises(InputError, match="no parameter"):
         write_report(small, parameters={name: 1})
@@ -147,27 +153,43 @@ def test_a_parameter_that_looks_like_a_secret_is_refused_even_where_the_notebook
 def test_a_thousand_attempts_make_one_page_of_at_most_a_megabyte(tmp_path: Path) -> None:
     log = _run(tmp_path / "large", repetitions=3) / LOG_NAME
     # Under another provider's name the baselines are four models, examples and consistency included.
-    log.write_text(log.read_text().replace('"provider": "baseline"', '"provider": "rules"'))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line |= {"seal": None} if line["type"] == "run" else {"provider": "rules"}
+        line["hashes"].pop("header", None)
+        for player in line.get("players", ()):
+            player["provider"] = "rules"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert log.read_bytes().count(b"\n") > 1000
     written = write_report(log.parent)
     assert written.problem is None
     page = written.html.read_text()
-    assert "raw response of turn" in page
-    assert len(page.encode()) <= 1_000_000
-    _has_nothing_from_outside(page)
+    assert "raw responses" in page
+    beside = [file.read_text() for file in log.parent.glob("report.[0-9]*.html")]
+    assert sum(len(text.encode()) for text in (page, *beside)) <= 1_000_000
+    for text in (page, *beside):
+        _has_nothing_from_outside(text)
 
 
-def test_the_page_is_self_contained_and_has_text_for_every_picture(report_of_small: Path) -> None:
+def test_the_page_is_self_contained_and_has_text_for_every_drawing(report_of_small: Path) -> None:
     page = (report_of_small / "report.html").read_text()
     _has_nothing_from_outside(page)
-    pictures = re.findall(r"<img[^>]*>", page)
-    assert pictures
-    for picture in pictures:
-        alternative = re.search(r'alt="([^"]*)"', picture)
-        assert alternative
-        assert len(alternative[1]) > 20
-        assert "No description has been provided" not in alternative[1]
-        assert 'src="data:image/png;base64,' in picture
+    assert "<img" not in page
+    drawings = re.findall(r'<span[^>]*class="(?:bar|forest)"[^>]*>', page)
+    assert drawings
+    for drawing in drawings:
+        alternative = re.search(r'aria-label="([^"]+)"', drawing)
+        assert alternative, drawing
+        assert len(alternative[1]) > 8
+
+
+def test_every_link_of_the_page_leads_somewhere(report_of_small: Path) -> None:
+    page = (report_of_small / "report.html").read_text()
+    anchors = set(re.findall(r'id="([^"]+)"', page))
+    links = re.findall(r'href="([^"]*)"', page)
+    assert len(links) > 50
+    assert [link for link in links if not link.startswith("#") or link[1:] not in anchors] == []
+    assert len(anchors) == len(re.findall(r' id="', page))
 
 
 def _has_nothing_from_outside(page: str) -> None:
@@ -220,6 +242,50 @@ def test_a_full_disk_leaves_the_old_report(small: Path, monkeypatch: pytest.Monk
         write_report(small)
     assert (small / "report.json").read_text() == "good"
     assert {path.name for path in small.iterdir()} == {LOG_NAME, "report.json"}
+
+
+def test_where_too_much_failed_each_model_has_a_page_and_the_report_says_so(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talks, "ON_ONE_PAGE", 10)
+    dossier = Dossier(made)
+    (tmp_path / "report.9-of-an-earlier-run.html").write_text("old")
+    page = dossier.talks.on_page()
+    assert "A page holds 10" in page.text
+    files = {name: content for name, _, content in dossier.talks.files()}
+    assert set(re.findall(r'href="([^"]+)"', page.html)) == set(files)
+    for arm in dossier.main:
+        for (player, case), (_, scored, passed) in dossier.by_case(arm).items():
+            link = dossier.talks.link(player, arm, case)
+            assert (link is None) == (passed == scored)
+            if link is not None:
+                name, anchor = link.split("#")
+                assert f'id="{anchor}"' in files[name].html
+
+
+def test_a_judged_run_is_taken_over_and_not_judged_again(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored = load_run(made)
+    with handed_over(scored) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr("toolbench.showing.view.load_run", lambda *_: pytest.fail("judged twice"))
+        pd.testing.assert_frame_equal(RunView(made).scored.attempts, scored.attempts)
+        assert taken_over(made.parent) is None
+    assert taken_over(made) is None
+
+
+def test_the_command_tells_its_progress_and_a_wrong_name_lists_the_runs(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = _notebook(tmp_path / "short.ipynb", "1")
+    monkeypatch.setattr(report, "write_report", partial(write_report, notebook=short))
+    outcome = CliRunner().invoke(cli.main, ["report", str(small)])
+    assert outcome.exit_code == 0
+    for stage in ("reading the log", "judging: 100%", "drawing", "writing the page"):
+        assert stage in outcome.stderr
+    outcome = CliRunner().invoke(cli.main, ["report", str(tmp_path / "nope")])
+    assert outcome.exit_code == 2
+    assert f"no such run; there are: {small}" in outcome.stderr
 
 
 def test_the_shipped_report_notebook_is_found() -> None:

@@ -75,17 +75,21 @@ def _reparse(run: Path) -> None:
 
 @click.command()
 @click.argument("run", type=EXISTING)
+@click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Of the page.")
 @plain_errors
-def report(run: Path) -> None:
+def report(run: Path, lang: str) -> None:
     """Render a run: report.ipynb, report.html, report.json and errors.csv in its folder.
 
     \b
-    Example:
+    Examples:
       toolbench report runs/demo
+      toolbench report runs/demo --lang ru
     """
+    from toolbench.showing.progress import ReportProgress
     from toolbench.showing.report import write_report
 
-    written = write_report(run)
+    with ReportProgress() as watch:
+        written = write_report(run, lang=lang, watch=watch)
     say(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
     if written.problem:
         item(f"toolbench: {written.problem}", err=True)

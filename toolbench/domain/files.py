@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -138,10 +138,35 @@ def create_all(contents: Mapping[Path, str], error: type[InputError] = SuiteErro
 @cache
 def schema_validator(name: str) -> Draft202012Validator:
     """Return the validator of ``toolbench/domain/schemas/<name>.schema.json``, built once."""
-    text = resources.files("toolbench.domain").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
-    schema = loads_strict(text)
+    schema = _schema(name)
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
+
+
+@cache
+def quick_validator(name: str) -> Callable[[JSON], bool]:
+    """Return a check against the same schema, compiled: fifteen times as fast, and silent about the fault.
+
+    What it refuses is to be put to :func:`schema_validator`, which has the last word.
+    """
+    import fastjsonschema
+
+    compiled = fastjsonschema.compile(_schema(name), use_default=False)
+
+    def fits(value: JSON) -> bool:
+        try:
+            compiled(value)
+        except fastjsonschema.JsonSchemaException:
+            return False
+        return True
+
+    return fits
+
+
+def _schema(name: str) -> dict[str, Any]:
+    text = resources.files("toolbench.domain").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    schema: dict[str, Any] = loads_strict(text)
+    return schema
 
 
 def validate(value: JSON, schema: str, where: str, error: type[InputError] = SuiteError) -> None:

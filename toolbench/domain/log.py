@@ -17,7 +17,7 @@ import orjson
 
 from toolbench.domain.canonical import JSON, too_deep
 from toolbench.domain.config import Condition
-from toolbench.domain.files import describe, schema_validator
+from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
 from toolbench.domain.suite import Suite
@@ -101,6 +101,10 @@ class RunLog:
     def keys(self) -> set[AttemptKey]:
         """Identities of the attempts that are there."""
         return set(self._last)
+
+    def line(self, key: AttemptKey) -> int | None:
+        """Return the line of the file that an attempt is on, from 1; ``None`` where it is not there."""
+        return self._last[key][0] if key in self._last else None
 
     @property
     def attempts(self) -> Iterator[Attempt]:
@@ -217,9 +221,10 @@ def _read(
     path: Path, problems: list[BadLine], validate: bool = True
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Yield ``(line, position in line, value)`` of every valid record; two glued records count as two."""
-    validator = schema_validator("record")
+    validator, fits = schema_validator("record"), quick_validator("record")
     for number, position, value in _lines(path, problems):
-        error = next(iter(validator.iter_errors(value)), None) if validate else None
+        known = not validate or fits(value)
+        error = None if known else next(iter(validator.iter_errors(value)), None)
         if error is None:
             yield number, position, value
         else:
@@ -231,7 +236,7 @@ def _lines(path: Path, problems: list[BadLine]) -> Iterator[tuple[int, int, Any]
     try:
         stream = open(path, "rb")  # noqa: SIM115 - closed below; the error needs its own line
     except FileNotFoundError:
-        raise LogError(f"{path}: no such run") from None
+        raise LogError(f"{path}: no such run{_others(path)}") from None
     except OSError as fault:
         raise LogError(f"{path}: cannot be read ({fault.strerror})") from None
     with stream:
@@ -249,6 +254,14 @@ def _lines(path: Path, problems: list[BadLine]) -> Iterator[tuple[int, int, Any]
                     problems.append(BadLine(str(path), number, "nested too deeply"))
                 else:
                     yield number, position, value
+
+
+def _others(path: Path) -> str:
+    """Return the runs that there are where one was looked for, as the end of a sentence."""
+    near = path.parent if path.name != LOG_NAME else path.parent.parent
+    logs = sorted({*near.glob(f"*/{LOG_NAME}"), *Path("runs").glob(f"*/{LOG_NAME}")})
+    names = [str(log.parent) for log in logs[:20]]
+    return f"; there are: {', '.join(names)}" if names else "; there is none here yet"
 
 
 def _values(raw: bytes) -> list[JSON]:

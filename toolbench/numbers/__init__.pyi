@@ -4,6 +4,9 @@ from . import compare as compare
 from . import metrics as metrics
 from . import promote as promote
 from . import signature as signature
+from .cautions import FEW_CASES as FEW_CASES
+from .cautions import FEW_REPETITIONS as FEW_REPETITIONS
+from .cautions import INCOMPLETE_ABOVE as INCOMPLETE_ABOVE
 from .choice import pareto as pareto
 from .compare import DIFFERING as DIFFERING
 from .compare import OUTCOMES as OUTCOMES
@@ -24,6 +27,9 @@ from .frames import load as load
 from .frames import load_run as load_run
 from .frames import require as require
 from .gates import EXIT_CODES as EXIT_CODES
+from .gates import MIN_N as MIN_N
+from .gates import GateReport as GateReport
+from .gates import GateResult as GateResult
 from .gates import default_gates as default_gates
 from .gates import evaluate as evaluate
 from .gates import gate as gate
@@ -37,6 +43,7 @@ from .repeats import by_case as by_case
 from .repeats import curves as curves
 from .replay import replay_table as replay_table
 from .rows import ATTEMPT as ATTEMPT
+from .rows import FLAGS as FLAGS
 from .rows import GROUP as GROUP
 from .rows import of_models as of_models
 from .scorer import Scorer as Scorer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -187,12 +187,17 @@ def require(frame: pd.DataFrame, columns: Sequence[str], who: str) -> None:
         )
 
 
-def load_run(run: str | Path) -> ScoredRun:
-    """Read a run and judge every attempt of it, one record in memory at a time."""
+def load_run(run: str | Path, watch: Callable[[int, int], None] | None = None) -> ScoredRun:
+    """Read a run and judge every attempt of it, one record in memory at a time.
+
+    ``watch`` is called after each attempt with the number judged so far and the number there is.
+    """
     log = RunLog.open(Path(run))
     scorer = Scorer.of(log.header)
     attempts, calls, findings = Table(ATTEMPT), Table(CALL), Table(FINDING)
-    for attempt in log.attempts:
+    for number, attempt in enumerate(log.attempts, 1):
+        if watch is not None:
+            watch(number, len(log))
         row, verdict = scorer.judged(attempt)
         attempts.add(row)
         if verdict is not None:

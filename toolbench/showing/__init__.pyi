@@ -31,6 +31,7 @@ from .plots import PALETTE as PALETTE
 from .plots import canvas as canvas
 from .plots import plain as plain
 from .progress import NotebookProgress as NotebookProgress
+from .progress import ReportProgress as ReportProgress
 from .progress import TerminalProgress as TerminalProgress
 from .replayed import replay_text as replay_text
 from .report import execute as execute

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from toolbench.domain.record import Attempt, TurnRecord
 from toolbench.showing import html
-from toolbench.showing.html import Page
-from toolbench.showing.view import RunView
+from toolbench.showing.html import Page, esc
+
+if TYPE_CHECKING:
+    from toolbench.showing.dossier import Dossier
+
+Told = tuple[str, str, str]
+"""Name of an item, its state, and the evidence."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class Item:
 
 
 @dataclass
-class _Evidence:
+class Evidence:
     """What one pass over all records gathers."""
 
     contracts: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -65,125 +71,88 @@ class _Evidence:
             self.counts["results with their id"] += call.id in str(after.request["body"])
 
 
-def checklist(view: RunView) -> list[Item]:
+def checklist(dossier: Dossier) -> list[Item]:
     """Return all items in a fixed order."""
-    evidence = _Evidence()
-    for attempt in view.all_records():
-        evidence.add(attempt)
-    return [*_setup(view, evidence), *_calls(view, evidence), *_conditions(view, evidence)]
+    told = [*_setup(dossier), *_calls(dossier), *_conditions(dossier)]
+    return [Item(dossier.say(f"check.{name}"), state, evidence) for name, state, evidence in told]
 
 
-def show(items: list[Item]) -> Page:
+def readiness(dossier: Dossier) -> Page:
     """Return the checklist as a table."""
-    frame = pd.DataFrame(
-        {
-            "": ["✓" if i.state == "yes" else "✗" if i.state == "no" else "○" for i in items],
-            "item": [item.question for item in items],
-            "state": [item.state for item in items],
-            "evidence": [item.evidence for item in items],
-        }
-    )
-    return html.table(frame, "Readiness checklist, computed from this run")
+    say, items = dossier.say, checklist(dossier)
+    signs = {"yes": "✓", "no": "✗", "not exercised": "○"}
+    kinds = {"yes": "ok", "no": "bad", "not exercised": "plain"}
+    states = [
+        html.Cell(esc(text), text, kinds[i.state])
+        for i in items
+        for text in [f"{signs[i.state]} {say('state.' + i.state)}"]
+    ]
+    columns = (states, [item.question for item in items], [item.evidence for item in items])
+    names = [say("check"), say("check.item"), say("check.evidence")]
+    frame = pd.DataFrame(dict(zip(names, columns, strict=True)))
+    return html.table(frame, say("check.caption"), kind="readiness")
 
 
-def _item(question: str, good: bool, evidence: str, exercised: bool = True) -> Item:
-    return Item(question, "not exercised" if not exercised else "yes" if good else "no", evidence)
+def _item(name: str, good: bool, evidence: str, exercised: bool = True) -> Told:
+    return name, "not exercised" if not exercised else "yes" if good else "no", evidence
 
 
-def _setup(view: RunView, evidence: _Evidence) -> Iterator[Item]:
+def _setup(dossier: Dossier) -> Iterator[Told]:
+    view, say, evidence = dossier.view, dossier.say, dossier.seen.evidence
     count, turns = evidence.counts, evidence.counts["turns"]
     several = [name for name, hashes in evidence.contracts.items() if len(hashes) > 1]
-    yield _item(
-        "one canonical contract for all models",
-        not several,
-        f"{len(evidence.contracts)} suites, one contract hash each"
-        if not several
-        else f"differs in {several}",
-    )
-    kept = f"{count['requests kept']} of {turns} requests kept as sent; {count['losses']} with losses noted"
-    yield _item("adapter transformations saved", count["requests kept"] == turns, kept, turns > 0)
-    models = ", ".join(sorted(evidence.models)) or "–"
-    named = f"{count['models named']} of {turns} replies name their model: {models}"
-    yield _item("model ids from the actual run", count["models named"] == turns, named, turns > 0)
+    told = say("told.contract", number=len(evidence.contracts))
+    yield _item("contract", not several, say("told.differs", names=several) if several else told)
+    kept = say("told.kept", number=count["requests kept"], all=turns, losses=count["losses"])
+    yield _item("adapter", count["requests kept"] == turns, kept, turns > 0)
+    models = say.listed(sorted(evidence.models)) or "–"
+    named = say("told.named", number=count["models named"], all=turns, models=models)
+    yield _item("ids", count["models named"] == turns, named, turns > 0)
     hashes = view.header.hashes["suites"]
     versioned = all({"contract", "cases"} <= set(parts) for parts in hashes.values())
-    yield _item("prompt and cases versioned", versioned, f"hashes of {', '.join(hashes)} are in the header")
-    responses = f"{count['responses kept']} of {turns}"
-    yield _item("raw response beside the decision", count["responses kept"] == turns, responses, turns > 0)
+    yield _item("versions", versioned, say("told.versions", names=say.listed(hashes)))
+    responses = say("told.of", number=count["responses kept"], all=turns)
+    yield _item("raw", count["responses kept"] == turns, responses, turns > 0)
 
 
-def _calls(view: RunView, evidence: _Evidence) -> Iterator[Item]:
-    count = evidence.counts
+def _calls(dossier: Dossier) -> Iterator[Told]:
+    view, say, count = dossier.view, dossier.say, dossier.seen.evidence.counts
     unreadable, executed = count["unreadable calls"], count["unreadable executed"]
-    yield _item(
-        "no invalid JSON silently repaired",
-        executed == 0,
-        f"{unreadable} unreadable calls, {executed} of them executed",
-        unreadable > 0,
-    )
+    told = say("told.unreadable", number=unreadable, executed=executed)
+    yield _item("json", executed == 0, told, unreadable > 0)
     selected = view.attempts["selection_right"] == 1
     wrong = view.attempts["calls_exact"] < view.attempts["calls_selected"]
-    apart = int((selected & wrong).sum())
-    yield _item(
-        "selection and arguments scored apart", True, f"{apart} attempts chose right and filled in wrong"
-    )
+    yield _item("apart", True, say("told.apart", number=int((selected & wrong).sum())))
     ambiguous = {
         (suite.name, case.lang, case.id)
         for suite in view.suites.values()
         for case in suite.cases
         if not case.expect.call_allowed
     }
-    yield _item(
-        "absence of calls checked on ambiguous cases",
-        bool(ambiguous),
-        f"{len(ambiguous)} cases in which no call is right",
-    )
+    yield _item("ambiguous", bool(ambiguous), say("told.ambiguous", number=len(ambiguous)))
     writes = [t.name for suite in view.suites.values() for t in suite.contract.tools if t.effect == "write"]
-    yield _item(
-        "dangerous tools never executed for real",
-        True,
-        f"{', '.join(writes)} answered from executor scripts only",
-        bool(writes),
-    )
+    told = say("told.dangerous", names=say.listed(dict.fromkeys(writes)) or "–")
+    yield _item("dangerous", True, told, bool(writes))
     back, right = count["results handed back"], count["results with their id"]
-    yield _item("second turns got the right call id", back == right, f"{right} of {back}", back > 0)
+    yield _item("second", back == right, say("told.of", number=right, all=back), back > 0)
     permanent, temporary = count["permanent errors"], count["temporary errors"]
-    yield _item(
-        "permanent and temporary errors tested apart",
-        permanent > 0 and temporary > 0,
-        f"{permanent} permanent, {temporary} temporary",
-        permanent + temporary > 0,
-    )
+    told = say("told.errors", permanent=permanent, temporary=temporary)
+    yield _item("errors", permanent > 0 and temporary > 0, told, permanent + temporary > 0)
 
 
-def _conditions(view: RunView, evidence: _Evidence) -> Iterator[Item]:
+def _conditions(dossier: Dossier) -> Iterator[Told]:
+    view, say = dossier.view, dossier.say
     modes = {c["name"]: c["tool_choice"] for c in view.header.conditions if c["tools"] == "on"}
     forced = [name for name, mode in modes.items() if mode == "required"]
-    yield _item(
-        "automatic and forced modes not mixed",
-        True,
-        f"forced: {', '.join(forced)}; every table holds one condition",
-        bool(forced),
-    )
+    yield _item("forced", True, say("told.forced", names=say.listed(forced) or "–"), bool(forced))
     groups = ["player", "suite", "lang", "condition", "case_id"]
     sizes = view.attempts.groupby(groups).size().groupby(level=[0, 1, 2, 3]).nunique()
     uneven = int((sizes > 1).sum())
-    yield _item(
-        "equal repetitions per case",
-        uneven == 0 and view.scored.missing == 0,
-        f"{uneven} groups with unequal repetitions, {view.scored.missing} planned attempts not made",
-    )
+    told = say("told.repetitions", uneven=uneven, missing=view.scored.missing)
+    yield _item("repetitions", uneven == 0 and view.scored.missing == 0, told)
     errors = int((view.attempts["status"] == "transport_error").sum())
     inside = int((view.attempts["scored"].astype(bool) & (view.attempts["status"] != "ok")).sum())
-    yield _item(
-        "transport errors apart from model errors",
-        inside == 0,
-        f"{errors} transport errors, {inside} in a denominator",
-    )
+    yield _item("transport", inside == 0, say("told.transport", number=errors, inside=inside))
     orders = [c["name"] for c in view.header.conditions if c["tool_order"] != "canonical"]
-    yield _item("tool permutation run", bool(orders), ", ".join(orders) or "none", bool(orders))
-    yield _item(
-        "aggregates recomputable from the JSONL",
-        True,
-        "this page was computed from attempts.jsonl alone; `toolbench score` computes it again",
-    )
+    yield _item("permutation", bool(orders), say.listed(orders) or say("told.none"), bool(orders))
+    yield _item("recompute", True, say("told.recompute"))

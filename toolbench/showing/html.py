@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +38,13 @@ class Page:
         return Page(self.html + other.html, f"{self.text}\n{other.text}")
 
 
+@dataclass(frozen=True)
+class Cell(Page):
+    """A cell of a table that has a class of the style sheet."""
+
+    kind: str = ""
+
+
 _WORDS = re.compile(r"\S+|\s+")
 
 
@@ -56,6 +63,11 @@ def visible(text: object) -> str:
         character if character.isprintable() or character in "\n\t" else f"\\u{ord(character):04x}"
         for character in text
     )
+
+
+def esc(text: object) -> Markup:
+    """Return text as it may stand in a page, between tags or in a quoted attribute."""
+    return escape(visible(text))
 
 
 EMPTY = Page(Markup(""), "")
@@ -94,9 +106,24 @@ def difference(before: str, after: str) -> Page:
     return Page(Markup('<pre class="difference">{}</pre>').format(html), text)
 
 
-def folded(summary: str, content: Page) -> Page:
-    """Return content behind a line that opens it."""
-    html = Markup("<details><summary>{}</summary>{}</details>").format(visible(summary), content.html)
+def inline(text: str, kind: str = "", href: str | None = None) -> Page:
+    """Return a piece of a line, with a class of the style sheet or as a link inside the report."""
+    if href is not None:
+        return Page(Markup('<a class="{}" href="{}">{}</a>').format(esc(kind), esc(href), esc(text)), text)
+    return Page(Markup('<span class="{}">{}</span>').format(esc(kind), esc(text)), text)
+
+
+def block(pages: Iterable[Page], kind: str, anchor: str | None = None) -> Page:
+    """Return pages inside a box with a class of the style sheet."""
+    inside = join(pages)
+    mark = Markup(' id="{}"').format(esc(anchor)) if anchor else Markup("")
+    return Page(Markup('<div class="{}"{}>{}</div>').format(esc(kind), mark, inside.html), inside.text)
+
+
+def folded(summary: str, content: Page, kind: str = "") -> Page:
+    """Return content behind a line that opens it; ``kind`` is a class of the style sheet."""
+    mark = Markup(' class="{}"').format(esc(kind)) if kind else Markup("")
+    html = Markup("<details{}><summary>{}</summary>{}</details>").format(mark, visible(summary), content.html)
     return Page(html, f"{summary}\n{content.text}")
 
 
@@ -107,30 +134,34 @@ def bullets(items: Iterable[str]) -> Page:
     return Page(Markup("<ul>{}</ul>").format(body), "\n".join(f"- {item}" for item in items))
 
 
-def table(frame: pd.DataFrame, caption: str = "", numbers: Sequence[str] = ()) -> Page:
+def table(
+    frame: pd.DataFrame, caption: str = "", numbers: Sequence[str] = (), kind: str = "", heads: int = 0
+) -> Page:
     """Return a frame as a table; every cell, header and the caption is escaped.
 
     Parameters
     ----------
     numbers
         Columns to align to the right.
+    kind
+        A class of the style sheet for the whole table.
+    heads
+        How many columns at the left name the row.
     """
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(visible(name)) for name in frame.columns)
     right = [name in numbers for name in frame.columns]
     rows = Markup("").join(
         Markup("<tr>{}</tr>").format(
-            Markup("").join(
-                Markup('<td class="n">{}</td>' if is_number else "<td>{}</td>").format(_cell(value))
-                for value, is_number in zip(row, right, strict=True)
-            )
+            Markup("").join(_filled(value, right[place], place < heads) for place, value in enumerate(row))
         )
         for row in frame.itertuples(index=False, name=None)
     )
     title = Markup("<caption>{}</caption>").format(visible(caption)) if caption else Markup("")
     html = Markup(
-        '<div class="scroll"><table>{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
-    ).format(title, head, rows)
-    text = frame.to_string(index=False) if len(frame) else "(no rows)"
+        '<div class="scroll"><table class="{}">{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(esc(kind), title, head, rows)
+    plain = frame.map(lambda value: value.text if isinstance(value, Page) else value)
+    text = plain.to_string(index=False) if len(frame) else "(no rows)"
     return Page(html, f"{caption}\n{text}" if caption else text)
 
 
@@ -162,6 +193,14 @@ def _small(picture: io.BytesIO) -> bytes:
         packed, "png", optimize=True
     )
     return packed.getvalue()
+
+
+def _filled(value: object, number: bool, head: bool) -> Markup:
+    """Return one cell with its tag."""
+    kind = value.kind if isinstance(value, Cell) else "n" if number else ""
+    mark = Markup(' class="{}"').format(esc(kind)) if kind else Markup("")
+    tag = Markup("<th scope=row{}>{}</th>") if head else Markup("<td{}>{}</td>")
+    return tag.format(mark, _cell(value))
 
 
 def _cell(value: object) -> str | Markup:

@@ -89,63 +89,6 @@ def heatmap(frame: pd.DataFrame, players: Sequence[str]) -> Figure:
 
 
 @plain
-def failure_classes(findings: pd.DataFrame, attempts: pd.DataFrame, players: Sequence[str]) -> Figure:
-    """Stacked bars: failed attempts split by the first finding's code; the rest of the bar passed."""
-    first = findings.drop_duplicates(["player", "case_id", "repetition"])
-    codes = [str(code) for code in first["code"].value_counts().index[:7]]
-    fig, axes = canvas(8.2, 1.3 + 0.45 * len(players))
-    for row, player in enumerate(players):
-        mine = first[first["player"] == player]
-        total = int(attempts[(attempts["player"] == player) & attempts["scored"].astype(bool)].shape[0])
-        left = 0
-        for rank, code in enumerate([*codes, "other"]):
-            number = (
-                int((mine["code"] == code).sum())
-                if code != "other"
-                else int((~mine["code"].isin(codes)).sum())
-            )
-            if number:
-                label = code if row == _first_with(first, players, code, codes) else None
-                axes.barh(
-                    row,
-                    number,
-                    left=left,
-                    color=PALETTE[rank],
-                    hatch=HATCHES[rank],
-                    edgecolor="black",
-                    linewidth=0.5,
-                    label=label,
-                )
-                axes.text(
-                    left + number / 2,
-                    row,
-                    str(number),
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
-                )
-                left += number
-        axes.barh(row, total - left, left=left, color="white", edgecolor="black", linewidth=0.5)
-        axes.text(total + 0.2, row, f"{left}/{total} failed", va="center", fontsize=8)
-    axes.set_yticks(range(len(players)), players)
-    axes.set_xlabel("scored attempts")
-    axes.invert_yaxis()
-    if len(first):
-        fig.legend(loc="lower center", ncols=4, fontsize=8, frameon=False, bbox_to_anchor=(0.5, -0.22))
-    return fig
-
-
-def _first_with(first: pd.DataFrame, players: Sequence[str], code: str, codes: Sequence[str]) -> int:
-    """Row of the first player that has a code: it carries the legend entry."""
-    for row, player in enumerate(players):
-        mine = first[first["player"] == player]["code"]
-        if (mine == code).any() or (code == "other" and (~mine.isin(codes)).any()):
-            return row
-    return -1
-
-
-@plain
 def dumbbell(table: pd.DataFrame, left: str, right: str, xlabel: str = "share of attempts passed") -> Figure:
     """One line a player between its figure under two conditions.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from toolbench.domain.record import Progress
 from toolbench.showing.html import paragraph, visible
@@ -47,6 +47,46 @@ class TerminalProgress:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+class ReportProgress:
+    """What a report is at, on one line of stderr; use as a context manager and pass it as ``watch``."""
+
+    TOLD: ClassVar = {
+        "reading": "reading the log",
+        "judging": "judging",
+        "figures": "writing report.json and errors.csv",
+        "drawing": "drawing",
+        "page": "writing the page",
+    }
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._stage = ""
+
+    def __enter__(self) -> ReportProgress:
+        return self
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Show one more step."""
+        from tqdm import tqdm
+
+        if stage != self._stage:
+            self.__exit__(None, None, None)
+            self._stage = stage
+            if total:
+                self._bar = tqdm(total=total, desc=self.TOLD[stage], file=sys.stderr, dynamic_ncols=True)
+            else:
+                print(f"{self.TOLD[stage]} …", file=sys.stderr)
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
 
 class NotebookProgress:

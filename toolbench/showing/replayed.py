@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ from toolbench.numbers.tables import groups
 from toolbench.showing import html
 from toolbench.showing.format import NAMES, NOTHING, amount, each, p_text, percent, points
 from toolbench.showing.html import Page
-from toolbench.showing.view import RunView
+from toolbench.showing.view import Arm, RunView
 
 SHARES = {name: NAMES[name] for name in ("pass_rate", "completion_rate", "unsafe_call_rate")}
 MEANS = {
@@ -48,9 +49,17 @@ def chosen(view: RunView) -> tuple[Policy, ...]:
     return examples(min(others, key=lambda key: float(costs.get(models[key], float("inf")))), strong)
 
 
-def tables(view: RunView, policies: Sequence[Policy]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield ``(suite · language · condition, table)`` with a row a policy and a column a figure, as texts."""
-    for arm, rows in groups(replay_table(view.scored, policies), ["suite", "lang", "condition"]):
+def tables(
+    view: RunView, policies: Sequence[Policy], arms: Sequence[Arm] = ()
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield ``(suite · language · condition, table)`` with a row a policy and a column a figure, as texts.
+
+    ``arms`` are those to look at, all of them by default.
+    """
+    frame = view.scored.attempts
+    kept = [view.at(frame, arm) for arm in arms] or [frame]
+    scored = replace(view.scored, attempts=pd.concat(kept))
+    for arm, rows in groups(replay_table(scored, policies), ["suite", "lang", "condition"]):
         found = {(row.policy, row.metric): row for row in each(rows)}
         table = pd.DataFrame(
             {

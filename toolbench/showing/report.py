@@ -15,16 +15,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
+
+from markupsafe import Markup
 
 from toolbench.domain.files import write_text_atomic
 from toolbench.domain.shipped import shipped
 from toolbench.errors import InputError, LogError
 from toolbench.numbers.outputs import errors_csv, report_text
+from toolbench.showing import html
+from toolbench.showing.dossier import Dossier
+from toolbench.showing.failure_index import glossary
+from toolbench.showing.handing import handed_over
+from toolbench.showing.html import esc
 from toolbench.showing.view import RunView
+from toolbench.showing.words import Words
 
+Watch = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is (0: not known)."""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+BESIDE = Markup(
+    '<!DOCTYPE html>\n<html lang="{}"><head><meta charset="utf-8">'
+    '<meta http-equiv="Content-Security-Policy" content="{}">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{}</title>'
+    "<style>{}</style></head><body><main>{}</main></body></html>\n"
+)
 STATUS = "report_status.json"
 CELL_TIMEOUT = 600
 """Seconds one cell may take."""
@@ -60,6 +78,8 @@ def write_report(
     notebook: Path | None = None,
     parameters: Mapping[str, Any] | None = None,
     cell_timeout: int = CELL_TIMEOUT,
+    lang: str = "en",
+    watch: Watch | None = None,
 ) -> Report:
     """Write ``report.ipynb``, ``report.html``, ``report.json`` and ``errors.csv`` into a run's folder.
 
@@ -72,6 +92,10 @@ def write_report(
         refused.
     cell_timeout
         Seconds one cell may take.
+    lang
+        ``en`` or ``ru``.
+    watch
+        Called with what is being done and how far it is.
 
     Returns
     -------
@@ -82,22 +106,32 @@ def write_report(
     Raises
     ------
     InputError
-        When there is no usable log, or the folder cannot be written.
+        When there is no usable log, no such language, or the folder cannot be written.
     """
-    view = RunView(run)
+    watch = watch or _nobody
+    say = Words(lang)
+    watch("reading", 0, 0)
+    view = RunView(run, watch=partial(watch, "judging"))
     folder = view.scored.log.path.parent
+    watch("figures", 0, 0)
     write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
     write_text_atomic(folder / "errors.csv", errors_csv(view.scored), LogError)
     source = notebook or notebook_path("02_report")
-    given = {"run": str(folder.resolve()), **(parameters or {})}
+    given = {"run": str(folder.resolve()), **_language(source, lang), **(parameters or {})}
     try:
         (folder / STATUS).unlink(missing_ok=True)
-        stopped = execute(source, folder / "report.ipynb", given, cell_timeout)
+        for old in folder.glob("report.[0-9]*.html"):
+            old.unlink()
+        with handed_over(view.scored) as judged:
+            stopped = execute(
+                source, folder / "report.ipynb", given, cell_timeout, environment=judged, watch=watch
+            )
     except OSError as fault:
         raise LogError(f"{folder}: the report cannot be made ({fault.strerror or fault})") from None
     if stopped is None and not (folder / STATUS).exists():
         stopped = "INCOMPLETE: the notebook ended before its last cell"
-    page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped)
+    watch("page", 0, 0)
+    page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped, say.lang)
     write_text_atomic(folder / "report.html", page, LogError)
     return Report(
         html=folder / "report.html",
@@ -106,6 +140,24 @@ def write_report(
         errors=folder / "errors.csv",
         problem=stopped or view.incomplete,
     )
+
+
+def write_pages(dossier: Dossier) -> None:
+    """Write the pages of conversations that stand beside the report, where it does not hold them itself."""
+    folder, say = dossier.view.scored.log.path.parent, dossier.say
+    style = resources.files("toolbench.showing").joinpath("templates/report/style.css").read_text("utf-8")
+    for name, player, talks in dossier.talks.files():
+        title = say("talks.title", run=dossier.view.header.run_id, player=player)
+        body = html.join(
+            [
+                html.block([html.inline(say("talks.back"), href="report.html")], "back"),
+                html.heading(title, 1),
+                talks,
+                glossary(dossier, player),
+            ]
+        )
+        page = BESIDE.format(say.lang, POLICY, esc(title), Markup(style), body.html)
+        write_text_atomic(folder / name, page, LogError)
 
 
 def finish(run: str | Path) -> None:
@@ -119,12 +171,15 @@ def execute(
     parameters: Mapping[str, Any],
     cell_timeout: int = CELL_TIMEOUT,
     folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
 ) -> str | None:
     """Execute a parameterised notebook with papermill.
 
     The kernel works in an empty folder of its own, or in ``folder`` where paths are meant relative to it, and
     imports this very package: no module that lies there or in the current folder can take part. ``target``
-    is replaced, never written through a link.
+    is replaced, never written through a link. ``environment`` is what the kernel gets beside this process's
+    own; ``watch`` is told the cells.
 
     Returns
     -------
@@ -152,7 +207,8 @@ def execute(
                     progress_bar=False,
                     execution_timeout=cell_timeout,
                     kernel_name="python3",
-                    kernel_manager_class=_kernel_manager(room, str(folder or room)),
+                    kernel_manager_class=_kernel_manager(room, str(folder or room), environment or {}),
+                    on_cell_executed=_cells(source, watch or _nobody),
                 )
             )
     except papermill.PapermillExecutionError as fault:
@@ -183,7 +239,7 @@ def _replacing(target: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
-def render(notebook: Path, title: str, warning: str | None = None) -> str:
+def render(notebook: Path, title: str, warning: str | None = None, lang: str = "en") -> str:
     """Return an executed notebook as one page without code, scripts or external requests."""
     import nbformat
     from nbconvert import HTMLExporter
@@ -209,9 +265,34 @@ def render(notebook: Path, title: str, warning: str | None = None) -> str:
     )
     document = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     page, _ = exporter.from_notebook_node(
-        document, resources={"report_title": title, "report_warning": warning}
+        document, resources={"report_title": title, "report_warning": warning, "report_lang": lang}
     )
     return str(page)
+
+
+def _nobody(stage: str, done: int, total: int) -> None:
+    """Watch nothing."""
+
+
+def _language(source: Path, lang: str) -> dict[str, str]:
+    """Return the language as a parameter, where a notebook can be told one."""
+    import papermill
+
+    return {"lang": lang} if "lang" in papermill.inspect_notebook(str(source)) else {}
+
+
+def _cells(source: Path, watch: Watch) -> Callable[..., None]:
+    """Return a hook that tells how many cells of a notebook have been executed."""
+    import nbformat
+
+    document = nbformat.read(source, as_version=4)  # type: ignore[no-untyped-call]
+    total = sum(cell.cell_type == "code" for cell in document.cells) + 1
+    done = count(1)
+
+    def hook(**_: object) -> None:
+        watch("drawing", next(done), total)
+
+    return hook
 
 
 def _check_parameters(source: Path, parameters: Mapping[str, Any]) -> None:
@@ -245,7 +326,7 @@ def _with_own_loop(work: Callable[[], object]) -> None:
         pool.submit(closing).result()
 
 
-def _kernel_manager(room: str, folder: str) -> type:
+def _kernel_manager(room: str, folder: str, environment: Mapping[str, str]) -> type:
     """Return a manager of kernels that look nowhere but in this package, over IPC where the system has it.
 
     ``room`` is a folder of this kernel's own, ``folder`` the one it works in. With IPC no port is opened; by
@@ -265,7 +346,7 @@ def _kernel_manager(room: str, folder: str) -> type:
         async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
             # Python would look for modules in the working folder first, and wherever the caller's path says.
             own = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(str(resources.files("toolbench"))).parent)}
-            options["env"] = {**os.environ, **(options.get("env") or {}), **own}
+            options["env"] = {**os.environ, **(options.get("env") or {}), **environment, **own}
             await super().start_kernel(**{**options, "cwd": folder})
 
     return OwnKernelManager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from toolbench.domain.suite import Suite
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.tables import records
+from toolbench.showing.handing import taken_over
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class RunView:
     """A scored run prepared for showing.
 
     ``attempts``, ``calls`` and ``findings`` are the frames of :class:`ScoredRun` with a ``player`` column;
-    models come before baselines in ``players``.
+    models come before baselines in ``players``. ``watch`` is called with the attempts judged so far and all.
     """
 
-    def __init__(self, run: str | Path) -> None:
+    def __init__(self, run: str | Path, watch: Callable[[int, int], None] | None = None) -> None:
         self.path = Path(run)
-        self.scored: ScoredRun = load_run(self.path)
+        self.scored: ScoredRun = taken_over(self.path) or load_run(self.path, watch)
         self.header = self.scored.log.header
         self.attempts = self.named(self.scored.attempts)
         self.calls = self.named(self.scored.calls)

@@ -1,0 +1,146 @@
+"""What the conditions change: the same cases under two of them, with the difference, its interval and p."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from toolbench.errors import InputError
+from toolbench.numbers.compare import compare_all
+from toolbench.numbers.flips import excess
+from toolbench.numbers.sequence import LABEL, Rule, path_of, stops
+from toolbench.numbers.sides import Side, of_players, select
+from toolbench.numbers.tables import groups, records
+from toolbench.showing import html
+from toolbench.showing.comparison import cells, flip_cells, with_players
+from toolbench.showing.dossier import Dossier
+from toolbench.showing.html import Page, esc
+from toolbench.showing.view import Arm
+
+METRICS = ("pass_rate",)
+
+
+def effects(dossier: Dossier) -> Page:
+    """Return the effect of every further condition on every model, and how a sequential run went."""
+    return rounds(dossier) + conditions(dossier)
+
+
+def conditions(dossier: Dossier) -> Page:
+    """Return the effect of every further condition on every model, one family of corrected p-values."""
+    say = dossier.say
+    keys = [key for key, name in dossier.view.names.items() if name in dossier.subjects]
+    pairs = []
+    for first in dossier.main:
+        for other in dossier.arms:
+            if (other.suite, other.lang) == (first.suite, first.lang) and other != first:
+                sides = _side(dossier, first), _side(dossier, other)
+                if all(side is not None for side in sides):
+                    pairs.append(tuple(of_players(side, keys) for side in sides if side is not None))
+    if not pairs:
+        return html.paragraph(say("effects.one"), "note")
+    try:
+        found = with_players(
+            dossier.view,
+            compare_all([(left, right) for left, right in pairs], ("condition",), METRICS),
+        )
+    except InputError as fault:
+        return html.paragraph(say("effects.refused", why=fault), "note")
+    table = found.table[found.table["cases"] > 0]
+    rows = [_row(dossier, row) for row in records(table)]
+    if not rows:
+        return html.paragraph(say("effects.none"), "note")
+    frame = pd.DataFrame(rows)
+    frame.columns = pd.Index([say.name("effect", str(name)) for name in frame.columns])
+    numbers = list(frame.columns[4:])
+    shown = html.table(frame, say("effects.caption"), numbers=numbers, kind="effects", heads=1)
+    return shown + behaviour(dossier, found.cases)
+
+
+def behaviour(dossier: Dossier, cases: pd.DataFrame) -> Page:
+    """Return what a share of passes does not show, folded: cases that go another way, and other behaviour."""
+    say = dossier.say
+    rows = []
+    for (player, suite, lang, before, after), mine in groups(
+        cases, ["player", "suite", "lang", "before", "after"]
+    ):
+        outcomes = mine["outcome"].value_counts()
+        told = {name: _texts(dossier, text) for name, text in flip_cells(pd.Series(excess(mine))).items()}
+        del told["usual changes"]
+        rows.append(
+            {
+                "player": player,
+                "suite_lang": f"{suite} · {lang}",
+                "change": f"{before} → {after}",
+                "better": outcomes.get("only right", 0),
+                "worse": outcomes.get("only left", 0),
+                **told,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    frame.columns = pd.Index([say.name("effect", str(name)) for name in frame.columns])
+    numbers = list(frame.columns[3:])
+    table = html.table(frame, say("effects.behaviour"), numbers=numbers, kind="effects", heads=1)
+    return html.folded(say("effects.fold"), table)
+
+
+def _texts(dossier: Dossier, text: object) -> str:
+    return dossier.say.units(dossier.say.decimal(str(text)))
+
+
+def rounds(dossier: Dossier) -> Page:
+    """Return the rule that a sequential run was to end by, the interval after each round, what was saved."""
+    view, say = dossier.view, dossier.say
+    if LABEL not in view.header.labels:
+        return html.EMPTY
+    rule = Rule.parse(view.header.labels[LABEL])
+    path = path_of(view.scored, rule)
+    why = stops(rule, path) if path else None
+    told = say(
+        "rounds.narrow" if rule.width else "rounds.rule",
+        left=rule.left,
+        right=rule.right,
+        width=f"{100 * rule.width:.0f}",
+        budget=rule.budget,
+        played=len(path),
+        why=say("rounds.narrow_enough" if why == "narrow" else f"rounds.{why}"),
+        saved=rule.budget - len(path),
+    )
+    names = [say("rounds.round"), say("rounds.interval")]
+    rows = [(number, f"{100 * low:+.0f} … {100 * high:+.0f}") for number, (low, high) in enumerate(path, 1)]
+    return html.paragraph(told) + html.table(pd.DataFrame(rows, columns=names), numbers=names, kind="effects")
+
+
+def _side(dossier: Dossier, arm: Arm) -> Side | None:
+    """Return one arm of all players, ``None`` where nobody was asked."""
+    frame = dossier.view.at(dossier.view.attempts, arm)
+    if frame.empty:
+        return None
+    return select(dossier.view.scored, arm.condition, suite=arm.suite, lang=arm.lang, condition=arm.condition)
+
+
+def _row(dossier: Dossier, row: Mapping[str, Any]) -> dict[str, Any]:
+    numbers = {name: _texts(dossier, value) for name, value in cells(row).items()}
+    return {
+        "player": row["player"],
+        "suite_lang": f"{row['suite']} · {row['lang']}",
+        "change": f"{row['before']} → {row['after']}",
+        "drawn": _drawn(row),
+        **numbers,
+    }
+
+
+def _drawn(row: Mapping[str, Any]) -> Page:
+    """Return the difference and its interval on a line from -100 to +100 points, zero in the middle."""
+    if pd.isna(row["delta"]):
+        return Page(Markup(""), "")
+    low, high = (row["delta"] if pd.isna(row[end]) else row[end] for end in ("ci_low", "ci_high"))
+    left, width = 50 + 50 * low, max(0.5, 50 * (high - low))
+    told = f"{100 * row['delta']:+.0f} [{100 * low:+.0f}, {100 * high:+.0f}]"
+    drawn = Markup(
+        '<span class="forest" role="img" aria-label="{}"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
+        '<b style="left:{:.1f}%"></b></span>'
+    ).format(esc(told), left, width, 50 + 50 * row["delta"])
+    return Page(drawn, told)
