@@ -1,5 +1,8 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import importing as importing
 from . import lint as lint
 from .generate import write as write
+from .importing import mcp_server as mcp_server
+from .importing import openapi as openapi
 from .mutate import mutate_arguments as mutate_arguments
 from .workspace import make_workspace as make_workspace

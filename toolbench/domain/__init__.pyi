@@ -6,6 +6,7 @@ from .canonical import JSON as JSON
 from .canonical import StrictJSONError as StrictJSONError
 from .canonical import canonical_json as canonical_json
 from .canonical import loads_strict as loads_strict
+from .canonical import loads_strict_each as loads_strict_each
 from .canonical import sha256 as sha256
 from .canonical import too_deep as too_deep
 from .case import Case as Case
@@ -23,6 +24,7 @@ from .config import Settings as Settings
 from .config import decides_verdicts as decides_verdicts
 from .config import public_url as public_url
 from .contract import Contract as Contract
+from .contract import Effect as Effect
 from .contract import Overlay as Overlay
 from .contract import ToolSpec as ToolSpec
 from .decision import MOST_CALLS as MOST_CALLS
@@ -42,6 +44,8 @@ from .files import read_text as read_text
 from .files import schema_validator as schema_validator
 from .files import validate as validate
 from .files import write_text_atomic as write_text_atomic
+from .from_function import FunctionError as FunctionError
+from .from_function import tool_entry as tool_entry
 from .keys import BASELINE as BASELINE
 from .keys import AttemptKey as AttemptKey
 from .keys import PlayerKey as PlayerKey

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any, NoReturn
 
 JSON = Any
@@ -55,6 +56,7 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite
 )
+_BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def loads_strict(text: str) -> JSON:
@@ -66,8 +68,34 @@ def loads_strict(text: str) -> JSON:
         With the code of the fault: not JSON, a repeated key, NaN or an infinity, or text after the value.
     """
     stripped = text.strip(" \t\r\n")
+    value, end = _read(stripped, 0)
+    if end != len(stripped):
+        rest = stripped[end:].lstrip()[:40]
+        line = text.count("\n", 0, text.rfind(stripped[end:].lstrip())) + 1
+        raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}", line)
+    return value
+
+
+def loads_strict_each(text: str) -> list[JSON]:
+    """Read strict JSON values that stand one after another, on lines of their own or not.
+
+    Raises
+    ------
+    StrictJSONError
+        As :func:`loads_strict` does, for the first value that is not one.
+    """
+    values: list[JSON] = []
+    at = 0
+    while (at := _BLANK.match(text, at).end()) < len(text):  # type: ignore[union-attr]
+        value, at = _read(text, at)
+        values.append(value)
+    return values
+
+
+def _read(text: str, start: int) -> tuple[JSON, int]:
+    """Return the value that begins at ``start``, and where it ends."""
     try:
-        value, end = _DECODER.raw_decode(stripped)
+        value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise StrictJSONError("invalid_json", f"{error.msg} at character {error.pos}", error.lineno) from None
     except StrictJSONError:
@@ -78,11 +106,7 @@ def loads_strict(text: str) -> JSON:
         raise StrictJSONError("invalid_json", reason) from None
     if too_deep(value):
         raise StrictJSONError("invalid_json", "nested too deeply")
-    if end != len(stripped):
-        rest = stripped[end:].lstrip()[:40]
-        line = text.count("\n", 0, text.rfind(stripped[end:].lstrip())) + 1
-        raise StrictJSONError("trailing_text", f"text after the JSON value: {rest!r}", line)
-    return value
+    return value, end
 
 
 def too_deep(value: JSON) -> bool:

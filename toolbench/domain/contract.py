@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +23,8 @@ class ToolSpec:
     """One tool: what is sent to a model (name, description, parameters) and its policy metadata.
 
     ``description`` holds one text per language; the key ``""`` serves every language. Policy fields
-    (everything after ``parameters``) are for executor, checks and baselines and are never sent.
+    (everything after ``parameters``) are for executor, checks and baselines and are never sent. ``guessed``
+    says which fields nobody has confirmed since the tool was imported, and what each guess rests on.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ToolSpec:
     ask_words: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     ownership: Sequence[str] = ()
+    guessed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ToolSpec:
@@ -102,9 +105,8 @@ class Contract:
         """
         validate(data, "contract", where)
         tools = tuple(ToolSpec.from_json(entry) for entry in data["tools"])
-        names = [tool.name for tool in tools]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(tool.name for tool in tools).items():
+            if times > 1:
                 raise SuiteError(f"{where}: tool {name} is defined twice")
         for tool in tools:
             build_validator(dict(tool.parameters), f"{where}: tool {tool.name}: parameters")

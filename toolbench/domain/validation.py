@@ -5,10 +5,12 @@ The same function decides whether the executor accepts a call and what the check
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -16,7 +18,7 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
-from toolbench.domain.canonical import JSON
+from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.patterns import Pattern, pattern
 from toolbench.errors import SuiteError
 
@@ -124,11 +126,19 @@ def build_validator(schema: JSON, where: str) -> Any:
         reference = node.get("$ref")
         if isinstance(reference, str) and not reference.startswith("#"):
             raise SuiteError(f"{where}: {path}.$ref: {reference!r} leaves the document")
-    try:
-        ArgumentValidator.check_schema(schema)
-    except SchemaError as fault:
-        raise SuiteError(f"{where}: not a valid JSON Schema at {fault.json_path}: {fault.message}") from None
+    if fault := _fault_of_schema(canonical_json(schema)):
+        raise SuiteError(f"{where}: not a valid JSON Schema at {fault}")
     return ArgumentValidator(schema, registry=Registry(), format_checker=ArgumentValidator.FORMAT_CHECKER)
+
+
+@lru_cache(maxsize=20_000)
+def _fault_of_schema(text: str) -> str | None:
+    """Return what is wrong with a schema; kept: it takes milliseconds and is asked at every load."""
+    try:
+        ArgumentValidator.check_schema(json.loads(text))
+    except SchemaError as fault:
+        return f"{fault.json_path}: {fault.message}"
+    return None
 
 
 def _check_pattern(source: str, where: str) -> None:

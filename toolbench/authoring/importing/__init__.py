@@ -1,0 +1,14 @@
+"""Other people's tools and cases as ordinary suites: one module a source, one table of them.
+
+A source is read into a :class:`Material`; nothing is written before all of it has been read. What a suite
+cannot say is left out and listed by name, what had to be guessed is marked in the suite itself.
+"""
+
+from toolbench.authoring.importing.choosing import chosen, suite_name
+from toolbench.authoring.importing.material import Material
+from toolbench.authoring.importing.sources import SOURCES, read_source
+from toolbench.authoring.importing.writing import Written, write_cases, write_suite
+
+__all__ = [
+    "SOURCES", "Material", "Written", "chosen", "read_source", "suite_name", "write_cases", "write_suite",
+]  # fmt: skip

@@ -1,0 +1,165 @@
+"""Other people's tools and cases as suites: ``import``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from toolbench.cli.plain import EXISTING, item, plain_errors, say
+
+if TYPE_CHECKING:
+    from toolbench.authoring.importing import Material, Written
+
+LISTED = 40
+"""Lines of one kind that are printed; the rest is counted."""
+
+
+@click.group(name="import")
+def import_() -> None:
+    """Make an ordinary suite of other people's tools or cases.
+
+    Nothing that is there is overwritten. What a suite cannot say is listed by name, what had to be guessed
+    is marked with `guessed` in tools.json. The new files are linted at once.
+
+    \b
+    Exit codes: 0 written and clean; 1 written, lint has something to say; 2 nothing written.
+
+    \b
+    Examples:
+      toolbench import openai-tools tools.json --name shop
+      toolbench import python my_tools:search,book
+      toolbench import mcp 'python server.py'
+      toolbench import openapi petstore.yaml --tag pets
+    """
+
+
+def _tools_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every import of tools understands."""
+    for option in (
+        click.option("--name", help="Name of the suite  [default: from the source]."),
+        click.option("--into", type=EXISTING, default=Path(), help="Workspace  [default: here]."),
+        click.option("--only", multiple=True, metavar="TOOL", help="Keep only these tools."),
+        click.option(
+            "--effect",
+            "effects",
+            multiple=True,
+            metavar="TOOL=read|write",
+            help="Say what a tool does, instead of a guess.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@import_.command(name="openai-tools")
+@click.argument("file", type=EXISTING)
+@_tools_options
+@plain_errors
+def openai_tools(file: Path, **options: Any) -> None:
+    """Tools in the shape of OpenAI Chat or Responses, Anthropic, Gemini, Ollama or MCP (detected).
+
+    \b
+    Example:
+      toolbench import openai-tools request.json --name shop --effect get_order=read
+    """
+    _import("openai-tools", str(file), file.stem, **options)
+
+
+@import_.command()
+@click.argument("module", metavar="MODULE[:FUNC,…]")
+@_tools_options
+@plain_errors
+def python(module: str, **options: Any) -> None:
+    """Typed and documented Python functions. The module is imported; no function is called.
+
+    \b
+    Example:
+      toolbench import python my_tools:search,book --name travel
+    """
+    _import("python", module, module.partition(":")[0].rpartition(".")[2], **options)
+
+
+@import_.command()
+@click.argument("server", metavar="'COMMAND …' | URL")
+@click.option(
+    "--timeout", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Seconds."
+)
+@_tools_options
+@plain_errors
+def mcp(server: str, timeout: float, **options: Any) -> None:
+    """Tools of a live MCP server, over stdio or streamable HTTP. Its list is asked for, no tool is called.
+
+    \b
+    Examples:
+      toolbench import mcp 'npx -y @modelcontextprotocol/server-everything' --name everything
+      toolbench import mcp http://127.0.0.1:8000/mcp --name mine
+    """
+    from toolbench.authoring.importing.mcp_server import import_mcp
+
+    finish_import(import_mcp(server, timeout), "mcp", **options)
+
+
+@import_.command()
+@click.argument("file", type=EXISTING)
+@click.option("--tag", "tags", multiple=True, help="Keep operations with one of these tags.")
+@click.option("--operation", "operations", multiple=True, help="Keep operations with these ids.")
+@_tools_options
+@plain_errors
+def openapi(file: Path, tags: tuple[str, ...], operations: tuple[str, ...], **options: Any) -> None:
+    """Operations of an OpenAPI 3 document, JSON or YAML. References out of the document are never fetched.
+
+    \b
+    Example:
+      toolbench import openapi petstore.yaml --tag pets
+    """
+    from toolbench.authoring.importing.openapi import import_openapi
+
+    finish_import(import_openapi(str(file), tags, operations), file.stem, **options)
+
+
+def _import(kind: str, source: str, fallback: str, **options: Any) -> None:
+    """Read a source of tools and write its suite."""
+    from toolbench.authoring.importing import SOURCES
+
+    material = SOURCES[kind].read(source)
+    finish_import(material, fallback, **options)
+
+
+def finish_import(
+    material: Material,
+    fallback: str,
+    name: str | None,
+    into: Path,
+    only: Sequence[str],
+    effects: Sequence[str],
+) -> None:
+    """Write a suite of what was read and tell what came of it."""
+    from toolbench.authoring.importing import chosen, suite_name, write_suite
+
+    settled = chosen(material, only, effects)
+    written = write_suite(into, name or suite_name(fallback), settled)
+    tell(settled, written)
+
+
+def tell(material: Material, written: Written) -> None:
+    """Print what was left out, guessed, refused by lint, and written; exit by lint's word."""
+    _list("changed or left out", material.remarks)
+    _list("guessed; confirm in tools.json or with --effect", material.guesses)
+    _list("lint", [str(problem) for problem in written.problems])
+    item(f"{', '.join(str(path) for path in written.files)}: written")
+    counts = f"{len(material.tools)} tools, {len(material.cases)} cases"
+    say(f"{counts}; {len(material.guesses)} guesses, {len(written.problems)} lint problems")
+    sys.exit(1 if written.problems else 0)
+
+
+def _list(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        say(f"{title}:", err=True)
+    for line in lines[:LISTED]:
+        item(f"  {line}", err=True)
+    if len(lines) > LISTED:
+        say(f"  … and {len(lines) - LISTED} more", err=True)
