@@ -17,7 +17,7 @@ A message names what is wrong, where it is and what to do about it, in one line.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 class ToolbenchError(Exception):
@@ -66,6 +66,11 @@ class TransportError(ToolbenchError):
         Seconds the server asked to wait, when it did.
     unsupported
         The request was understood and refused because the model does not offer the setting.
+    decides
+        ``invalid`` or ``refusal`` when the error reports the model's own turn: output that could not be
+        parsed, or a content filter that answered. Such a turn is scored and never made again.
+    generated
+        What the model had written, as far as the server tells.
     retries
         Every failed try, oldest first.
     """
@@ -76,6 +81,8 @@ class TransportError(ToolbenchError):
     retryable: bool = False
     retry_after: float | None = None
     unsupported: bool = False
+    decides: Literal["", "invalid", "refusal"] = ""
+    generated: str = ""
     retries: list[dict[str, Any]] = field(default_factory=list)
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer, Request
+from toolbench.adapters.wire import Offer, Request
 from toolbench.domain.config import ModelConfig, Settings
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.decision import ModelDecision, ToolCall

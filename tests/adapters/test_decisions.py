@@ -104,12 +104,17 @@ def test_gemini_thoughts_are_no_text() -> None:
 
 
 def test_ids_are_filled_in_by_position_and_stay_unique() -> None:
-    assert call_ids(["a", None, "call_3", ""], 2) == [
+    assert call_ids(["a", None, "call_3", ""], ["x", None]) == [
         ("a", False),
         ("call_4", True),
         ("call_3", False),
         ("call_5", True),
     ]
+
+
+def test_an_id_of_an_earlier_turn_is_not_used_again() -> None:
+    assert call_ids(["a", "b"], ["a", "call_2"], unique=True) == [("call_3", True), ("b", False)]
+    assert call_ids(["a", ""], ["a"]) == [("a", False), ("call_2", True)]
 
 
 def test_a_foreign_id_always_gets_the_same_spelling() -> None:

@@ -15,10 +15,10 @@ import pytest
 
 from tests.adapters.support import PROTOCOLS, ask, failed, offer, ok, read, reply, sse, with_results
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
 from toolbench.adapters.faults import classify
 from toolbench.adapters.samples import samples
 from toolbench.adapters.streams import assemble
+from toolbench.adapters.wire import Request
 
 FOLDER = Path(__file__).parent / "fixtures"
 STREAMS = json.loads((FOLDER / "streams.json").read_text("utf-8"))
@@ -96,7 +96,8 @@ FROZEN: list[dict[str, Any]] = [
 def our_requests(protocol: str) -> Iterator[tuple[str, Request]]:
     """Yield requests of every kind, with a name."""
     options: dict[str, Any] = {"profile": "openai"} if protocol == "chat_completions" else {}
-    for choice in ("auto", "none", "required", "named:look"):
+    forced = () if protocol == "ollama_chat" else ("required", "named:look")
+    for choice in ("auto", "none", *forced):
         what = offer(choice=choice)
         yield choice, ask(protocol, what, parallel_tool_calls=False, strict=True, seed=7, **options)
     yield "plain", ask(protocol, temperature=None, **options)

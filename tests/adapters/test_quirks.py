@@ -25,9 +25,9 @@ from tests.adapters.support import (
     with_results,
 )
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import settled
-from toolbench.adapters.faults import body_fault, classify
+from toolbench.adapters.faults import classify
 from toolbench.adapters.streams import assemble
+from toolbench.adapters.wire import settled
 from toolbench.errors import TransportError
 
 CHECKS: dict[str, Callable[[], None]] = {}
@@ -472,26 +472,28 @@ def _() -> None:
 
 @quirk("Q23-an-error-that-another-try-cannot-heal")
 def _() -> None:
-    for code in ("invalid_prompt", "bio_policy", "insufficient_quota"):
-        fault = body_fault({"status": "failed", "error": {"code": code, "message": "no"}, "output": []})
+    for code, expected in (("insufficient_quota", "quota_exhausted"), ("invalid_api_key", "unauthorized")):
+        fault = adapter_for("responses").fault(
+            {"status": "failed", "error": {"code": code, "message": "no"}, "output": []}
+        )
         assert fault is not None
-        assert (fault.code, fault.retryable) == ("error_in_reply", False)
+        assert (fault.code, fault.retryable) == (expected, False)
 
 
 @quirk("Q23-status-200-with-an-error")
 def _() -> None:
-    for body in (
-        {"error": {"message": "no upstream", "code": 502}},
-        {"error": "boom"},
-        {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
-        chat({"content": ""}, "error"),
-        {"object": "response", "status": "failed", "error": None, "output": []},
-        {"candidates": [{"finishReason": "OTHER"}]},
+    for protocol, body in (
+        ("chat_completions", {"error": {"message": "no upstream", "code": 502}}),
+        ("chat_completions", {"error": "boom"}),
+        ("messages", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        ("chat_completions", chat({"content": ""}, "error")),
+        ("responses", {"object": "response", "status": "failed", "error": None, "output": []}),
+        ("generate_content", {"candidates": [{"finishReason": "OTHER"}]}),
     ):
-        fault = body_fault(body)
+        fault = adapter_for(protocol).fault(body)
         assert fault is not None, body
         assert fault.retryable
-    assert body_fault(reply("responses", "Hi")) is None
+    assert adapter_for("responses").fault(reply("responses", "Hi")) is None
 
 
 @quirk("Q23-an-error-in-the-middle-of-a-stream")
@@ -506,7 +508,7 @@ def _() -> None:
         with pytest.raises(TransportError, match="boom") as caught:
             assemble(adapter_for(protocol).stream_assembler(), text)
         assert caught.value.code == "error_in_stream"
-        assert caught.value.retryable
+        assert caught.value.retryable, protocol
 
 
 @quirk("Q23-a-stream-that-ends-without-its-mark")
@@ -550,26 +552,23 @@ def _() -> None:
     assert body["message"]["content"] == "Hi"
 
 
-@quirk("Q25-a-500-about-the-history-is-not-retried")
+@quirk("Q25-a-500-about-what-the-model-wrote-is-the-models-turn")
 def _() -> None:
     fault = classify(
         500, {}, '{"error": {"code": 500, "message": "Failed to parse tool call arguments as JSON"}}'
     )
-    assert (fault.code, fault.retryable) == ("history_refused", False)
+    assert (fault.code, fault.decides, fault.retryable) == ("malformed_call", "invalid", False)
     assert classify(500, {}, "oops").retryable
 
 
-@quirk("Q26-a-choice-that-a-server-ignores-is-not-honoured")
+@quirk("Q26-a-forced-choice-that-a-server-ignores-is-not-played")
 def _() -> None:
-    request = ask("chat_completions", offer(choice="required"), profile="ollama_v1")
-    assert request.settings["tool_choice"].to_json() == {
-        "asked": "required",
-        "sent": "required",
-        "honoured": False,
-    }
-    request = ask("ollama_chat", offer(choice="required"))
-    assert request.settings["tool_choice"].to_json() == {"asked": "required", "sent": None, "honoured": False}
-    assert "tool_choice" not in request.body
+    for protocol, profile in (("chat_completions", "ollama_v1"), ("ollama_chat", None)):
+        for choice in ("required", "named:look"):
+            with pytest.raises(TransportError) as caught:
+                ask(protocol, offer(choice=choice), profile=profile)
+            assert (caught.value.code, caught.value.unsupported) == ("forced_choice_ignored", True)
+    assert "tool_choice" not in ask("ollama_chat", offer()).body
 
 
 @quirk("Q26-the-outcome-shows-whether-a-choice-took-effect")

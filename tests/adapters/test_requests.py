@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.adapters.support import LOOK, PROTOCOLS, STOP, ask, model, offer, read, reply, tool
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer, wire_names
-from toolbench.adapters.wire import WireAdapter
+from toolbench.adapters.base import ProviderAdapter
+from toolbench.adapters.wire import Offer, wire_names
 from toolbench.errors import ConfigError, SuiteError
 
 CHOICES: dict[str, dict[str, Any]] = {
@@ -167,9 +167,9 @@ def test_a_renamed_tool_comes_back_under_its_contract_name() -> None:
 
 @given(st.lists(st.text("ab._- é", min_size=1, max_size=4), unique=True, min_size=1, max_size=6))
 def test_wire_names_are_a_bijection(names: list[str]) -> None:
-    mapped = wire_names(offer(*(tool(name) for name in names)), WireAdapter.legal_name)
+    mapped = wire_names(offer(*(tool(name) for name in names)), ProviderAdapter.legal_name)
     assert sorted(mapped.values()) == sorted(names)
-    assert all(WireAdapter.legal_name.match(wire) for wire in mapped)
+    assert all(ProviderAdapter.legal_name.match(wire) for wire in mapped)
 
 
 PATHS = {

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from tests.adapters.support import ask, chat_call, chat_calls, offer, read, tool
 from toolbench.adapters.schemas import over_limits, rules_named, translate, without_added_nulls
-from toolbench.errors import SuiteError
+from toolbench.errors import SuiteError, TransportError
 
 STRICT = ("openai_strict", "anthropic_strict", "deepseek_strict")
 
@@ -68,8 +68,9 @@ def test_recursion_of_the_root() -> None:
 
 
 def test_a_request_with_a_recursive_schema_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(SuiteError, match="recursive"):
+    with pytest.raises(TransportError, match="recursive") as caught:
         ask("ollama_chat", offer(tool("walk", RECURSIVE)))
+    assert (caught.value.code, caught.value.unsupported) == ("schema_inexpressible", True)
 
 
 def test_a_reference_that_leads_nowhere() -> None:

@@ -155,3 +155,20 @@ def test_a_wrong_expectation_is_found() -> None:
     sample = samples("messages")[1]
     wrong = replace(sample, expect={"kind": "text", "calls": [{"name": "other"}], "text": ["x"]})
     assert len(mismatches(wrong)) == 3
+
+
+def test_a_name_behind_finished_arguments_names_the_call_that_follows() -> None:
+    pieces = [("look", '{"city":"Paris"}'), ("look", ""), (None, '{"city":'), (None, '"Oslo"}')]
+    deltas = [
+        {"tool_calls": [{"index": 0, "function": {"name": name, "arguments": text}}]} for name, text in pieces
+    ]
+    lines = [f"data: {json.dumps(chunk(delta))}" for delta in deltas]
+    lines.append(f"data: {json.dumps(chunk({}, 'tool_calls'))}")
+    body = assemble(adapter_for("chat_completions").stream_assembler(), "\n".join(lines))
+    calls = body["choices"][0]["message"]["tool_calls"]
+    assert [
+        (call["function"]["name"], json.loads(call["function"]["arguments"])["city"]) for call in calls
+    ] == [
+        ("look", "Paris"),
+        ("look", "Oslo"),
+    ]

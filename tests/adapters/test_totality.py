@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.support import PROTOCOLS, ask, model, offer, ok
 from toolbench.adapters import adapter_for
-from toolbench.adapters.faults import body_fault, classify
+from toolbench.adapters.faults import classify, in_reply
 from toolbench.adapters.samples import samples
 from toolbench.adapters.streams import assemble
 from toolbench.errors import TransportError
@@ -85,15 +85,12 @@ def survive(protocol: str, body: Any) -> None:
     """Do everything the conversation loop does with a reply."""
     before = json.dumps(body)
     adapter, what = adapter_for(protocol), offer()
-    fault = body_fault(body)
-    if fault is not None:
-        assert isinstance(fault, TransportError)
-        return
+    fault = adapter.fault(body)
     request = ask(protocol, what)
     decision = adapter.parse_decision(body, request, what)
     decision.to_json()
     adapter.usage(body)
-    if decision.kind in ("text", "tool_call"):
+    if fault is None and decision.kind in ("text", "tool_call"):
         history = adapter.start("Be brief.", [{"role": "user", "content": "Hi"}], what)
         history = adapter.append_response(history, body)
         if decision.calls:
@@ -151,7 +148,7 @@ def test_any_error_body(seed: int, status: int) -> None:
     body = Scribble(seed, "error message detail code type").any()
     fault = classify(status, {}, json.dumps(body))
     assert "\n" not in fault.message
-    body_fault(body)
+    in_reply({"error": body})
 
 
 def nested(depth: int) -> str:
@@ -162,7 +159,7 @@ def nested(depth: int) -> str:
 def test_nesting_that_breaks_every_reader_downstream(depth: int) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": nested(depth)}}
     body = {"choices": [{"message": {"content": "", "tool_calls": [call]}, "finish_reason": "stop"}]}
-    assert body_fault(body) is None
+    assert adapter_for("chat_completions").fault(body) is None
     decision = adapter_for("chat_completions").parse_decision(body, ask("chat_completions"), offer())
     assert decision.calls[0].error == "invalid_json"
     decision.to_json()
@@ -177,7 +174,5 @@ def test_nesting_that_breaks_every_reader_downstream(depth: int) -> None:
 
 
 def test_a_body_nested_too_deeply_is_no_reply() -> None:
-    fault = body_fault(json.loads(nested(200)))
-    assert fault is not None
-    assert fault.code == "too_deep"
-    assert body_fault(json.loads(nested(60))) is None
+    faults = [adapter_for("chat_completions").fault(json.loads(nested(depth))) for depth in (200, 60)]
+    assert [fault and fault.code for fault in faults] == ["too_deep", "no_reply"]

@@ -16,7 +16,7 @@ from tests.faults.support import FAMILIES, SCRIPT
 from tests.simulator.simulator_bodies import HEADERS
 from tests.support import ROOT
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer, Request
+from toolbench.adapters.wire import Offer, Request
 from toolbench.domain.suite import find_suite
 from toolbench.simulator import Simulator
 

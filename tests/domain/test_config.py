@@ -107,15 +107,18 @@ def test_the_value_of_a_key_is_never_repeated_in_the_error() -> None:
     assert "0123456789" not in str(error.value)
 
 
-def test_the_snapshot_holds_no_address_credentials_and_no_header_values() -> None:
+def test_the_snapshot_holds_no_address_credentials_and_no_secret_values() -> None:
     loaded = config(
         runs=[{**RUN, "base_url": "https://user:pw@h.example/v1?key=abc", "headers": {"X-Team": "env:TEAM"}}]
     )
     text = json.dumps(loaded.snapshot())
     assert "pw" not in text
     assert "abc" not in text
-    assert loaded.snapshot()["runs"][0]["headers"] == ["X-Team"]
-    assert public_url("https://user:pw@h.example:8/v1?key=abc#x") == "https://h.example:8/v1"
+    assert loaded.snapshot()["runs"][0]["headers"] == {"X-Team": "env:TEAM"}
+    assert (
+        public_url("https://user:pw@h.example:8/v1?key=abc&v=1#x")
+        == "https://h.example:8/v1?key=[redacted]&v=1"
+    )
 
 
 def test_the_root_is_the_nearest_folder_with_contracts(tmp_path: Path) -> None:

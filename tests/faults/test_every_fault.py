@@ -39,9 +39,6 @@ CODES = {
 NO_QUOTA = ("ollama_chat",)
 """Protocols that have one word for every limit."""
 
-UNREAD = ("generate_content",)
-"""Protocols whose words for a limit of a minute are still taken for a spent quota."""
-
 QUICK_FAULTS = tuple(fault for fault in FAULTS if fault not in SLOW)
 TIMEOUT_S = 0.5
 
@@ -98,7 +95,7 @@ def test_nothing_hangs_past_its_timeout(tmp_path: Path, sim: Simulator, protocol
 def test_a_fault_that_passes_costs_a_try_and_no_score(
     tmp_path: Path, sim: Simulator, protocol: str, stream: bool
 ) -> None:
-    passing = ("429_ms", "500", "503", "disconnect", "cut_stream", "malformed_json")[protocol in UNREAD :]
+    passing = ("429_ms", "500", "503", "disconnect", "cut_stream", "malformed_json")
     entries = [entry(sim, protocol, f"{fault},ok", stream) for fault in passing]
     attempts = play(tmp_path / "run", [SUITE], entries, parallelism=2)
     assert {attempt.model: attempt.error for attempt in attempts if attempt.error} == {}

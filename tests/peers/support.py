@@ -17,7 +17,7 @@ from httpx_aiohttp import AiohttpTransport
 from tests.adapters.support import model, tool
 from tests.support import delivery, make_case
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Messages, Offer
+from toolbench.adapters.wire import Messages, Offer
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.log import RunLog
@@ -140,7 +140,7 @@ class Talk:
         self.history: Messages = []
         self.reply: Response | None = None
         self._timeouts = {"first_byte": 5.0, "total": 20.0, **(timeouts or {})}
-        self._retries = {"tries": tries, "max_wait": max_wait}
+        self._retries = {"tries": tries, "max_wait": max_wait, "patience": 0}
 
     async def say(self, text: str, what: Offer) -> ModelDecision:
         self.history = (

@@ -201,7 +201,9 @@ async def test_a_conversation_is_the_same_whole_and_streamed(talk: Any, protocol
         assert [call.arguments for call in both.calls] == [{"city": "Oslo"}, {"city": "Rīga"}]
         assert both.text == "Looking."
         ids = [call.id for call in both.calls]
-        assert ids == ["call_one", "call_two"] or (how == "text" and len(set(ids)) == 2)
+        # The peer says call_one twice, which the Messages and Responses wires do not allow.
+        first = "call_1" if protocol in ("messages", "responses") else "call_one"
+        assert ids == [first, "call_two"] or (how == "text" and len(set(ids)) == 2)
         assert chat.reply.request_id
         gists.append([gist(decision) for decision in (hello, one, told, both, end)])
     assert gists[0] == gists[1]

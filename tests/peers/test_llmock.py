@@ -246,7 +246,7 @@ async def test_no_broken_stream_is_taken_for_an_answer(peer: Peer, protocol: str
         breaks("stall", 3, stall_seconds=4.0),
     )
     talk = Talk(
-        peer.base(protocol), protocol, tries=6, max_wait=0.05, timeouts={"first_byte": 0.4}, stream=True
+        peer.base(protocol), protocol, tries=6, max_wait=0.2, timeouts={"first_byte": 0.4}, stream=True
     )
     decision = await talk.say("Hi", WHAT)
     assert talk.retried == ["connection_lost"] * 2 + ["incomplete_stream"] * 2 + ["timeout"]

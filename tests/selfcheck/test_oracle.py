@@ -10,7 +10,7 @@ import pytest
 
 from tests.judging.suites import NAMES, SUITES
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
+from toolbench.adapters.wire import Request
 from toolbench.domain.config import BASELINES, BUILT_IN_CONDITIONS, ModelConfig
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt

@@ -11,11 +11,11 @@ import pytest
 
 from tests.judging.suites import ROOT, SUITES
 from toolbench.adapters import ADAPTERS, samples
-from toolbench.adapters.base import Request
 from toolbench.adapters.chat_completions import ChatCompletions
 from toolbench.adapters.messages import Messages
 from toolbench.adapters.ollama_chat import OllamaChat
 from toolbench.adapters.responses import Responses
+from toolbench.adapters.wire import Request
 from toolbench.domain.contract import ToolSpec
 from toolbench.errors import SuiteError
 from toolbench.selfcheck import judge_checks, traces, wire_checks

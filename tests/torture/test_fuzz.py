@@ -13,8 +13,8 @@ from tests.running.test_log import new_log
 from tests.support import ROOT, attempt_of, called, delivery, make_case, said
 from tests.torture.profile import EXAMPLES
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer, Request
 from toolbench.adapters.streams import assemble
+from toolbench.adapters.wire import Offer, Request
 from toolbench.authoring.lint import lint
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
 from toolbench.domain.log import LOG_NAME, RunLog

@@ -1,14 +1,9 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
 from . import samples as samples
-from .base import Messages as Messages
-from .base import Offer as Offer
 from .base import ProviderAdapter as ProviderAdapter
-from .base import Request as Request
-from .base import StreamAssembler as StreamAssembler
-from .base import settled as settled
 from .by_protocol import ADAPTERS as ADAPTERS
 from .by_protocol import adapter_for as adapter_for
-from .faults import body_fault as body_fault
+from .drafts import laid_over as laid_over
 from .faults import classify as classify
 from .faults import error_text as error_text
 from .listing import LISTINGS as LISTINGS
@@ -18,5 +13,10 @@ from .samples import Sample as Sample
 from .samples import mismatches as mismatches
 from .samples import sample_offer as sample_offer
 from .samples import sample_request as sample_request
+from .streams import EventAssembler as EventAssembler
 from .streams import LineSplitter as LineSplitter
 from .streams import assemble as assemble
+from .wire import Messages as Messages
+from .wire import Offer as Offer
+from .wire import Request as Request
+from .wire import settled as settled

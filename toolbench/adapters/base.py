@@ -1,198 +1,154 @@
-"""What every wire protocol has to offer, and the neutral shapes it works on.
+"""The one base of all adapters: a wire protocol, free of connection, key and judgement.
 
-An adapter is pure: it turns a history into a request and a response into a decision. It opens no
-connection, knows no key, and judges nothing.
+An adapter turns a history into a request and a reply into a decision.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
-from toolbench.domain.canonical import JSON
+from toolbench.adapters.decide import Reading, decide, reported_decision
+from toolbench.adapters.faults import in_reply
+from toolbench.adapters.finish import end_of
+from toolbench.adapters.streams import EventAssembler
+from toolbench.adapters.wire import (
+    Messages,
+    Offer,
+    Request,
+    Results,
+    Said,
+    turns_of,
+    wire_names,
+)
+from toolbench.domain.canonical import JSON, too_deep
 from toolbench.domain.config import ModelConfig
-from toolbench.domain.contract import ToolSpec
-from toolbench.domain.decision import ModelDecision, ToolCall, Usage
-from toolbench.domain.record import ToolResult
-
-ToolChoice = str
-"""``auto``, ``none``, ``required``, or ``named:<tool>``."""
+from toolbench.domain.decision import ModelDecision, Usage
+from toolbench.errors import TransportError
 
 
-@dataclass(frozen=True)
-class SettingNote:
-    """One setting on its way: what was asked for, what was put on the wire, and whether it took effect."""
-
-    asked: JSON
-    sent: JSON
-    honoured: bool | None = None
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return the three fields of a turn record's ``settings`` entry."""
-        return {"asked": self.asked, "sent": self.sent, "honoured": self.honoured}
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request without address and key.
-
-    Attributes
-    ----------
-    path
-        Appended to the base URL, which ends with the API version; may end in a query.
-    body
-        The JSON body.
-    headers
-        Protocol headers (a version header, say); never credentials.
-    settings
-        Setting → note.
-    tool_names
-        Wire name → canonical name, a bijection over the tools on offer.
-    losses
-        What the translation of the tools could not carry over, one line each.
-    stream
-        Whether the reply comes as a stream.
-    """
-
-    path: str
-    body: dict[str, JSON]
-    headers: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, SettingNote] = field(default_factory=dict)
-    tool_names: Mapping[str, str] = field(default_factory=dict)
-    losses: Sequence[str] = ()
-    stream: bool = False
-
-
-@dataclass(frozen=True)
-class Offer:
-    """The tools of one turn as the model will see them.
-
-    ``tools`` are already worded for the condition; ``names`` maps each wire name to the contract's name.
-    """
-
-    tools: tuple[ToolSpec, ...]
-    lang: str
-    names: Mapping[str, str]
-    choice: ToolChoice = "auto"
-
-
-Messages = list[dict[str, Any]]
-
-
-class StreamAssembler(Protocol):
-    """Puts the lines of a streamed reply together, one line at a time.
-
-    Every method raises :class:`TransportError` for a stream that reports an error, is no JSON, or breaks off.
-    """
-
-    has_content: bool
-    """Whether text or part of a call has arrived."""
-
-    def feed(self, line: str) -> None:
-        r"""Take one line without its ``\n``."""
-        ...
-
-    def finish(self) -> dict[str, Any]:
-        """Return the body that the same reply would have had without streaming."""
-        ...
-
-
-class ProviderAdapter(Protocol):
+class ProviderAdapter(ABC):
     """One wire protocol.
 
     Wire messages are plain lists of dicts in the protocol's own shape; every method returns a new list.
     """
 
-    protocol: str
+    protocol: ClassVar[str]
+
+    legal_name: ClassVar[re.Pattern[str]] = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+    """What the wire takes as a tool name."""
 
     def auth_headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry a key."""
-        ...
+        return {"Authorization": f"Bearer {key}"}
+
+    unique_ids: ClassVar[bool] = False
+    """Whether a call id has to be unique in the whole history."""
+
+    # From a history to a request.
 
     def start(self, system: str, messages: Sequence[Mapping[str, JSON]], offer: Offer) -> Messages:
         """Return the wire form of a system prompt and a canonical history.
 
         Tool messages of the history carry a ready :class:`ToolResult` under ``result``.
         """
-        ...
+        to_wire = {canonical: wire for wire, canonical in wire_names(offer, self.legal_name).items()}
+        history: Messages = [{"role": "system", "content": system}]
+        for turn in turns_of(messages, to_wire):
+            if isinstance(turn, str):
+                history = self.append_user(history, turn)
+            elif isinstance(turn, Said):
+                history = [*history, *self.assistant(turn)]
+            else:
+                history = self.append_tool_results(history, turn)
+        return history
 
     def append_user(self, messages: Messages, text: str) -> Messages:
         """Add a user message."""
-        ...
+        return [*messages, {"role": "user", "content": text}]
 
+    @abstractmethod
+    def assistant(self, said: Said) -> Messages:
+        """Return the wire messages of an assistant's turn in a frozen history."""
+
+    @abstractmethod
     def append_response(self, messages: Messages, response: Mapping[str, Any]) -> Messages:
-        """Add what the model answered, verbatim."""
-        ...
+        """Add what the model answered, as it came."""
 
-    def append_tool_results(
-        self, messages: Messages, results: Sequence[tuple[ToolCall, ToolResult]]
-    ) -> Messages:
+    @abstractmethod
+    def append_tool_results(self, messages: Messages, results: Results) -> Messages:
         """Add the results of all calls of one turn, in the provider's own shape."""
-        ...
 
+    @abstractmethod
     def build_request(self, model: ModelConfig, messages: Messages, offer: Offer) -> Request:
         """Return the request for the next turn.
 
         Raises
         ------
         TransportError
-            With ``unsupported``, for a setting the model is known to refuse and that has no substitute.
-        SuiteError
-            For a tool whose schema the wire cannot express.
+            With ``unsupported``, for a setting or a schema that the model is known not to take and that has
+            no substitute.
         """
-        ...
 
-    def stream_assembler(self) -> StreamAssembler:
+    # From a reply to a decision.
+
+    @abstractmethod
+    def stream_assembler(self) -> EventAssembler:
         """Return a fresh assembler for one streamed reply."""
-        ...
 
+    @abstractmethod
+    def is_reply(self, body: Mapping[str, Any]) -> bool:
+        """Whether a body has the structure that every reply of this protocol has."""
+
+    @abstractmethod
+    def read(self, response: Mapping[str, Any]) -> Reading:
+        """Take a reply apart."""
+
+    @abstractmethod
     def usage(self, response: Mapping[str, Any]) -> Usage:
         """Return the tokens of a reply in comparable form."""
-        ...
+
+    @abstractmethod
+    def made_ids(self, body: Mapping[str, Any]) -> list[JSON]:
+        """Return the ids of the calls in the history of a request."""
+
+    @abstractmethod
+    def limit(self, body: Mapping[str, Any]) -> JSON:
+        """Return the token limit that a request carries."""
+
+    def fault(self, body: JSON) -> TransportError | None:
+        """Return why a body under status 200 is no reply, or ``None`` when it is one.
+
+        Without the protocol's structure there is no reply, whatever else is in the body; and a finish reason
+        can say that the server, not the model, ended it.
+        """
+        if not isinstance(body, Mapping):
+            return TransportError("not_an_object", "the reply is JSON but not an object", 200, retryable=True)
+        if too_deep(body):
+            return TransportError("too_deep", "the reply is nested too deeply to be read", 200)
+        if body.get("error") or not self.is_reply(body):
+            return in_reply(body)
+        reading = self.read(body)
+        end = end_of(self.protocol, reading.finish)
+        # A reason that nobody knows is no verdict on an empty reply either.
+        if end == "break" or (end == "unknown" and reading.empty):
+            return in_reply({"error": f"the server ended the reply with {reading.finish!r}"})
+        return None
 
     def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
         """Return what the model decided. Never raises for anything a model can have caused."""
-        ...
-
-
-def wire_names(offer: Offer, legal: re.Pattern[str]) -> dict[str, str]:
-    """Return wire name → contract name for the tools on offer: a bijection, legal on this wire.
-
-    Illegal characters become ``_``; names that collide afterwards get a numbered suffix.
-    """
-    names: dict[str, str] = {}
-    # Legal names keep their spelling whatever else is on offer, so they are placed first.
-    for tool in sorted(offer.tools, key=lambda tool: not legal.match(tool.name)):
-        wire = tool.name if legal.match(tool.name) else re.sub(r"[^A-Za-z0-9_-]", "_", tool.name)[:60]
-        number = 2
-        while wire in names:
-            wire = f"{wire[:58]}_{number}"
-            number += 1
-        names[wire] = offer.names[tool.name]
-    return names
-
-
-def settled(request: Request, decision: ModelDecision) -> dict[str, dict[str, JSON]]:
-    """Return the setting notes of a turn, with what the reply itself shows about their effect."""
-    notes = {name: note.to_json() for name, note in request.settings.items()}
-
-    def observe(name: str, honoured: bool | None) -> None:
-        if name in notes and notes[name]["sent"] is not None and honoured is not None:
-            notes[name]["honoured"] = honoured
-
-    choice = str(notes.get("tool_choice", {}).get("asked", "auto"))
-    called = [call.name for call in decision.calls]
-    if choice == "none":
-        observe("tool_choice", not called)
-    elif choice == "required":
-        observe("tool_choice", bool(called))
-    elif choice.startswith("named:"):
-        observe("tool_choice", bool(called) and set(called) == {choice.removeprefix("named:")})
-    if notes.get("parallel_tool_calls", {}).get("asked") is False and len(decision.calls) > 1:
-        observe("parallel_tool_calls", False)
-    limit = notes.get("max_output_tokens", {}).get("sent")
-    if isinstance(limit, int) and decision.usage.output is not None and decision.usage.output > limit:
-        observe("max_output_tokens", False)
-    return notes
+        fault = self.fault(response)
+        reading = self.read(response)
+        if fault is not None and fault.decides:
+            return reported_decision(fault, reading, request)
+        return decide(
+            reading,
+            end_of(self.protocol, reading.finish),
+            request,
+            offer,
+            taken=self.made_ids(request.body),
+            unique=self.unique_ids,
+            limit=self.limit(request.body),
+        )

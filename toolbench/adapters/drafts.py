@@ -7,9 +7,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from toolbench.adapters.base import Offer, Request, SettingNote
 from toolbench.adapters.profiles import Dialect, dialect_of
-from toolbench.adapters.schemas import over_limits, rules_named, translate
+from toolbench.adapters.schemas import InexpressibleError, over_limits, rules_named, translate
+from toolbench.adapters.wire import Offer, Request, SettingNote
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.contract import ToolSpec
@@ -28,10 +28,18 @@ class OfferedTool:
 
 @dataclass(frozen=True)
 class Choice:
-    """How the model may choose: ``mode`` is ``auto``, ``none``, ``required`` or ``named`` (with ``name``)."""
+    """How the model may choose: ``mode`` is ``auto``, ``none``, ``required``, ``named`` or ``allowed``.
+
+    ``names`` are the wire names of the tool that is forced or of the tools that may be called.
+    """
 
     mode: str
-    name: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The one tool that is forced."""
+        return self.names[0]
 
 
 @dataclass
@@ -65,6 +73,24 @@ class Draft:
             asked=value, sent=value if sent else None, honoured=None if sent and state != "ignored" else False
         )
 
+    def put_parallel(self, offer: Offer, opposite: bool = False, possible: bool = True) -> None:
+        """Put whether several calls in one turn are allowed; ``opposite``: the wire's switch forbids them.
+
+        Raises
+        ------
+        TransportError
+            When the condition asks for it and it cannot be said.
+        """
+        if not offer.tools or self._omits_tools(offer):
+            return
+        asked = self.model.settings.parallel_tool_calls if offer.parallel is None else offer.parallel
+        self.put("parallel_tool_calls", asked, spelled=not asked if opposite else asked, possible=possible)
+        note = self.notes.get("parallel_tool_calls")
+        if offer.parallel is not None and note is not None and note.honoured is False:
+            raise _unsupported(
+                "parallel_switch_unsupported", f"{self.model.model} has no switch for parallel calls"
+            )
+
     def put_sampling(self) -> None:
         """Put the settings that every protocol treats alike."""
         settings = self.model.settings
@@ -78,7 +104,7 @@ class Draft:
         Raises
         ------
         TransportError
-            When the model is known to take no tools in this configuration.
+            When the model is known to take no tools in this configuration, or the wire cannot express one.
         """
         if not offer.tools:
             return []
@@ -90,7 +116,10 @@ class Draft:
         to_wire = {canonical: wire for wire, canonical in self.names.items()}
         offered = []
         for tool in self._shown(offer):
-            schema, losses = translate(tool.parameters, rules, tool.name)
+            try:
+                schema, losses = translate(tool.parameters, rules, tool.name)
+            except InexpressibleError as fault:
+                raise TransportError("schema_inexpressible", str(fault), unsupported=True) from None
             self.losses += losses
             wire = to_wire[offer.names[tool.name]]
             offered.append(OfferedTool(wire, tool.described(offer.lang), schema, strict))
@@ -104,46 +133,62 @@ class Draft:
         Raises
         ------
         TransportError
-            When a call is to be forced on a model that is known to refuse that.
+            When a call is to be forced, or the tools limited, where that is refused, ignored or cannot be
+            said: what would be played is not what was asked for.
         SuiteError
             When the tool to be forced is not on offer.
         """
         if not offer.tools:
             return
         mode, _, named = offer.choice.partition(":")
-        wire = {canonical: wire for wire, canonical in self.names.items()}.get(named, "")
-        if mode == "named" and not wire:
+        to_wire = {canonical: wire for wire, canonical in self.names.items()}
+        names = tuple(to_wire.get(name, "") for name in named.split(",")) if named else ()
+        if mode in ("named", "allowed") and not (names and all(names)):
             raise SuiteError(f"tool choice {offer.choice!r}: no such tool is on offer")
-        forced = mode in ("required", "named")
-        state, why = self.dialect.state(self.model, "tool_choice", mode)
-        if forced and state == "unsupported":
-            raise _unsupported("forced_choice_refused", f"{self.model.model} refuses a forced choice: {why}")
         where = self.dialect.fields["tool_choice"]
+        state, why = self.dialect.state(self.model, "tool_choice", mode)
+        if mode in ("required", "named", "allowed"):
+            self._check_choice(mode, state, why, where is not None)
         if self._omits_tools(offer):
             self.notes["tool_choice"] = SettingNote(asked="none", sent="no tools")
         elif where is None or state == "unsupported":
-            # Automatic is what such a wire does anyway; a forced choice cannot be asked for.
-            self.notes["tool_choice"] = SettingNote(offer.choice, None, False if forced else None)
+            # Automatic is what such a wire does anyway.
+            self.notes["tool_choice"] = SettingNote(offer.choice, None)
         else:
             offer_only = mode == "named" and self.dialect.named_choice == "offer_only"
-            value = spell(Choice("required") if offer_only else Choice(mode, wire))
+            value = spell(Choice("required") if offer_only else Choice(mode, names))
             _set(self.body, where, value)
             self.notes["tool_choice"] = SettingNote(
                 offer.choice, value, False if state == "ignored" else None
             )
 
+    def _check_choice(self, mode: str, state: str, why: str, sendable: bool) -> None:
+        model = self.model.model
+        if state == "unsupported":
+            raise _unsupported("forced_choice_refused", f"{model} refuses the choice {mode!r}: {why}")
+        if state == "ignored" or not sendable:
+            raise _unsupported(
+                "forced_choice_ignored",
+                f"{model} ignores the choice {mode!r}: {why or 'the wire has no such field'}",
+            )
+        if mode == "allowed" and not self.dialect.allowed_choice:
+            raise _unsupported("allowed_tools_unsupported", f"{model} has no list of allowed tools")
+
     def finish(self, path: str, stream: bool) -> Request:
-        """Return the request, with the configuration's ``extra_body`` laid over it."""
+        """Return the request with the configuration's ``extra_body`` laid over it and ``omit`` taken out."""
         _merge(self.body, self.model.extra_body)
+        for field_ in self.model.omit:
+            _remove(self.body, field_)
         for setting in ("max_output_tokens", "temperature", "seed"):
             where = self.dialect.fields.get(setting)
             actual = _get(self.body, where) if where else None
-            if setting in self.notes and actual not in (None, self.notes[setting].sent):
-                self.notes[setting] = replace(self.notes[setting], sent=actual, honoured=None)
+            if setting in self.notes and actual != self.notes[setting].sent:
+                honoured = None if actual is not None else False
+                self.notes[setting] = replace(self.notes[setting], sent=actual, honoured=honoured)
         return Request(
             path=path,
             body=self.body,
-            headers=dict(self.dialect.headers),
+            headers=laid_over(self.dialect.headers, self.model.public_headers),
             settings=self.notes,
             tool_names=dict(self.names),
             losses=tuple(self.losses),
@@ -185,6 +230,23 @@ def _set(body: dict[str, Any], path: str, value: JSON) -> None:
     for key in outer:
         body = body.setdefault(key, {})
     body[last] = value
+
+
+def _remove(body: dict[str, Any], path: str) -> None:
+    *outer, last = path.split(".")
+    for key in outer:
+        inner = body.get(key)
+        if not isinstance(inner, dict):
+            return
+        body = inner
+    body.pop(last, None)
+
+
+def laid_over(headers: Mapping[str, str], more: Mapping[str, str | None]) -> dict[str, str]:
+    """Return headers with others laid over them: names have no case, and ``None`` takes a header out."""
+    changed = {name.lower() for name in more}
+    kept = {name: value for name, value in headers.items() if name.lower() not in changed}
+    return {**kept, **{name: value for name, value in more.items() if value is not None}}
 
 
 def _get(body: JSON, path: str) -> JSON:

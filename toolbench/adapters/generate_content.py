@@ -7,42 +7,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolbench.adapters.base import Messages, Offer, Request, wire_names
-from toolbench.adapters.decide import ProposedCall, Reading, decide
+from toolbench.adapters.base import ProviderAdapter
+from toolbench.adapters.decide import ProposedCall, Reading
 from toolbench.adapters.drafts import Choice, Draft
 from toolbench.adapters.ids import call_ids
+from toolbench.adapters.profiles import Dialect
 from toolbench.adapters.shapes import count_of, items_of, object_at, objects_of, text_of, total, word_of
 from toolbench.adapters.streams import EventAssembler
-from toolbench.adapters.wire import Results, Said, WireAdapter
+from toolbench.adapters.wire import Messages, Offer, Request, Results, Said, wire_names
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
-from toolbench.domain.decision import ModelDecision, Usage
+from toolbench.domain.decision import Usage
 
-_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
-_REFUSALS = frozenset(
-    {
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-        "MODEL_ARMOR",
-        "IMAGE_SAFETY",
-        "IMAGE_PROHIBITED_CONTENT",
-        "IMAGE_RECITATION",
-    }
-)
-_FAULTS = {
-    "MALFORMED_FUNCTION_CALL": "malformed_call",
-    "MALFORMED_RESPONSE": "malformed_reply",
-    "UNEXPECTED_TOOL_CALL": "unexpected_call",
-    "TOO_MANY_TOOL_CALLS": "too_many_calls",
-    "MISSING_THOUGHT_SIGNATURE": "missing_signature",
-    "CONTINUATION": "continuation",
-}
+_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY", "allowed": "VALIDATED"}
 
 
-class GenerateContent(WireAdapter):
+class GenerateContent(ProviderAdapter):
     """``POST /models/{model}:generateContent``. The history is the system prompt and a list of contents."""
 
     protocol = "generate_content"
@@ -64,8 +44,17 @@ class GenerateContent(WireAdapter):
         return [{"role": "model", "parts": parts}]
 
     def append_response(self, messages: Messages, response: Mapping[str, Any]) -> Messages:
-        """Add the model's content as received, thought signatures included."""
-        return [*messages, {"role": "model", **object_at(response, "candidates", 0, "content")}]
+        """Add the model's content as received, thought signatures included; only an id used before is new."""
+        content = {"role": "model", **object_at(response, "candidates", 0, "content")}
+        ids = iter(call_ids([call.get("id") for call in _function_calls(content)], _ids(messages)))
+        parts = []
+        for part in objects_of(content.get("parts")):
+            if isinstance(part.get("functionCall"), dict):
+                id_, _ = next(ids)
+                if part["functionCall"].get("id"):
+                    part = {**part, "functionCall": {**part["functionCall"], "id": id_}}
+            parts.append(part)
+        return [*messages, {**content, "parts": parts}]
 
     def append_tool_results(self, messages: Messages, results: Results) -> Messages:
         """Add one user content with a response part per call, in call order.
@@ -73,7 +62,7 @@ class GenerateContent(WireAdapter):
         The function's name comes from the content that made the call; an id goes along if there was one.
         """
         made = _function_calls(messages[-1])
-        ids = call_ids([call.get("id") for call in made], _call_count(messages[:-1]))
+        ids = call_ids([call.get("id") for call in made], _ids(messages[:-1]))
         names = {id_: call.get("name") for call, (id_, _) in zip(made, ids, strict=True)}
         parts = []
         for call, result in results:
@@ -81,7 +70,8 @@ class GenerateContent(WireAdapter):
                 "name": names[call.id],
                 "response": {"error" if result.is_error else "output": result.content},
             }
-            parts.append({"functionResponse": answer if call.id_synthesized else {"id": call.id, **answer}})
+            given = any(call.id == made_call.get("id") for made_call in made)
+            parts.append({"functionResponse": {"id": call.id, **answer} if given else answer})
         return [*messages, {"role": "user", "parts": parts}]
 
     def build_request(self, model: ModelConfig, messages: Messages, offer: Offer) -> Request:
@@ -90,7 +80,7 @@ class GenerateContent(WireAdapter):
         system, *contents = messages
         if system["content"]:
             draft.body["systemInstruction"] = {"parts": [{"text": system["content"]}]}
-        draft.body["contents"] = contents
+        draft.body["contents"] = [_in_dialect(content, draft.dialect, model) for content in contents]
         tools = draft.tools(offer)
         if tools:
             declarations = [
@@ -103,8 +93,7 @@ class GenerateContent(WireAdapter):
             ]
             draft.body["tools"] = [{"functionDeclarations": declarations}]
         draft.choose(offer, _choice)
-        if tools:
-            draft.put("parallel_tool_calls", model.settings.parallel_tool_calls)
+        draft.put_parallel(offer)
         draft.put_sampling()
         name = model.model if "/" in model.model else f"models/{model.model}"
         verb = "streamGenerateContent?alt=sse" if model.settings.stream else "generateContent"
@@ -126,38 +115,44 @@ class GenerateContent(WireAdapter):
             reasoning=thoughts,
         )
 
-    def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
-        """Return the decision in the first candidate, or in the prompt's own refusal."""
+    def is_reply(self, body: Mapping[str, Any]) -> bool:
+        """Whether there is a candidate, or the prompt was refused."""
+        return bool(objects_of(body.get("candidates")) or _blocked(body))
+
+    def read(self, response: Mapping[str, Any]) -> Reading:
+        """Take the first candidate apart, or the prompt's own refusal."""
         candidate = object_at(response, "candidates", 0)
         content = object_at(candidate, "content")
-        finish = word_of(candidate.get("finishReason"))
-        blocked = text_of(object_at(response, "promptFeedback").get("blockReason"))
-        refusal = f"promptFeedback {blocked}" if blocked else None
-        if finish in _REFUSALS:
-            refusal = refusal or f"finishReason {finish}"
-        reading = Reading(
+        finish, blocked = word_of(candidate.get("finishReason")), _blocked(response)
+        return Reading(
             text="\n".join(_texts(content)),
             calls=[
                 ProposedCall(call.get("id"), call.get("name"), call.get("args", {}))
                 for call in _function_calls(content)
             ],
             finish=finish or blocked or None,
-            cut=finish == "MAX_TOKENS",
-            refusal=refusal,
-            fault=_FAULTS.get(finish or ""),
+            finish_label="finishReason",
+            refusal=f"promptFeedback {blocked}" if blocked else None,
             missing=not candidate and not blocked,
             carries_objects=True,
             usage=self.usage(response),
             model=word_of(response.get("modelVersion")),
             warnings=["several_choices"] if len(items_of(response.get("candidates"))) > 1 else [],
         )
-        before = _call_count(objects_of(request.body.get("contents")))
-        limit = object_at(request.body, "generationConfig").get("maxOutputTokens")
-        return decide(reading, request, offer, before=before, limit=limit)
+
+    def made_ids(self, body: Mapping[str, Any]) -> list[JSON]:
+        """Return the ids of the function calls in the contents."""
+        return _ids(objects_of(body.get("contents")))
+
+    def limit(self, body: Mapping[str, Any]) -> JSON:
+        """Return ``maxOutputTokens``."""
+        return object_at(body, "generationConfig").get("maxOutputTokens")
 
 
 class GeminiAssembler(EventAssembler):
     """Partial replies to one: parts follow each other, text that touches is joined."""
+
+    carries = frozenset({"candidates", "promptFeedback", "usageMetadata"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,12 +166,11 @@ class GeminiAssembler(EventAssembler):
         candidate = object_at(event, "candidates", 0)
         content = object_at(candidate, "content")
         self._reply.update(event)
-        self._candidate.update(candidate)
+        self._candidate.update({key: value for key, value in candidate.items() if value is not None})
         self._content.update(content)
         for part in objects_of(content.get("parts")):
             self._add(part)
-        blocked = object_at(event, "promptFeedback").get("blockReason")
-        self.ended = self.ended or bool(candidate.get("finishReason") or blocked)
+        self.ended = self.ended or bool(candidate.get("finishReason") or _blocked(event))
 
     def body(self) -> dict[str, Any]:
         """Return the whole reply."""
@@ -197,9 +191,24 @@ class GeminiAssembler(EventAssembler):
         self.has_content = self.has_content or bool(visible or part.get("functionCall"))
 
 
+def _blocked(body: Mapping[str, Any]) -> str:
+    return text_of(object_at(body, "promptFeedback").get("blockReason"))
+
+
 def _choice(choice: Choice) -> JSON:
     mode = {"mode": _MODES[choice.mode]}
-    return {**mode, "allowedFunctionNames": [choice.name]} if choice.mode == "named" else mode
+    return {**mode, "allowedFunctionNames": list(choice.names)} if choice.names else mode
+
+
+def _in_dialect(content: dict[str, Any], dialect: Dialect, model: ModelConfig) -> dict[str, Any]:
+    """Return a content as the model wants it replayed: its first call has a signature, if only a stand-in."""
+    signature = dialect.stand_in_signature(model)
+    parts = objects_of(content.get("parts"))
+    calls = [index for index, part in enumerate(parts) if "functionCall" in part]
+    if signature is None or not calls or "thoughtSignature" in parts[calls[0]]:
+        return content
+    parts[calls[0]] = {**parts[calls[0]], "thoughtSignature": signature}
+    return {**content, "parts": parts}
 
 
 def _function_calls(content: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -207,8 +216,8 @@ def _function_calls(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [object_at(part, "functionCall") for part in parts if isinstance(part.get("functionCall"), dict)]
 
 
-def _call_count(contents: Sequence[Mapping[str, Any]]) -> int:
-    return sum(len(_function_calls(content)) for content in contents)
+def _ids(contents: Sequence[Mapping[str, Any]]) -> list[JSON]:
+    return [call.get("id") for content in contents for call in _function_calls(content)]
 
 
 def _texts(content: Mapping[str, Any]) -> Iterator[str]:

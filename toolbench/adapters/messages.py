@@ -6,26 +6,27 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolbench.adapters.base import Messages as History
-from toolbench.adapters.base import Offer, Request, wire_names
-from toolbench.adapters.decide import ProposedCall, Reading, decide
+from toolbench.adapters.base import ProviderAdapter
+from toolbench.adapters.decide import ProposedCall, Reading
 from toolbench.adapters.drafts import Choice, Draft
 from toolbench.adapters.ids import call_ids, legal_id
-from toolbench.adapters.messages_stream import MessagesAssembler
 from toolbench.adapters.profiles import Dialect
-from toolbench.adapters.shapes import count_of, object_at, objects_of, text_of, total, word_of
-from toolbench.adapters.wire import ERROR_PREFIX, Results, Said, WireAdapter
-from toolbench.domain.canonical import JSON
+from toolbench.adapters.shapes import count_of, items_of, object_at, objects_of, text_of, total, word_of
+from toolbench.adapters.streams import STREAM_WARNINGS, EventAssembler
+from toolbench.adapters.wire import ERROR_PREFIX, Offer, Request, Results, Said, wire_names
+from toolbench.adapters.wire import Messages as History
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.domain.config import ModelConfig
-from toolbench.domain.decision import ModelDecision, Usage
+from toolbench.domain.decision import Usage
 
 _MODES = {"auto": "auto", "none": "none", "required": "any", "named": "tool"}
 
 
-class Messages(WireAdapter):
+class Messages(ProviderAdapter):
     """``POST /messages``. The system prompt leads the history and leaves it when a request is built."""
 
     protocol = "messages"
+    unique_ids = True
 
     def auth_headers(self, key: str) -> dict[str, str]:
         """Return the key header."""
@@ -46,9 +47,9 @@ class Messages(WireAdapter):
         """Add the content blocks as received, thinking and signatures included."""
         blocks = _blocks(response)
         uses = [index for index, block in enumerate(blocks) if block.get("type") == "tool_use"]
-        ids = call_ids([blocks[index].get("id") for index in uses], _call_count(messages))
+        ids = call_ids([blocks[index].get("id") for index in uses], _ids(messages), self.unique_ids)
         for index, (id_, _) in zip(uses, ids, strict=True):
-            blocks[index] = {**blocks[index], "id": id_}
+            blocks[index] = {**blocks[index], "id": id_, "input": blocks[index].get("input") or {}}
         return [*messages, {"role": "assistant", "content": blocks}]
 
     def append_tool_results(self, messages: History, results: Results) -> History:
@@ -79,11 +80,9 @@ class Messages(WireAdapter):
                 for tool in tools
             ]
         draft.choose(offer, _choice)
-        if tools:
-            parallel = model.settings.parallel_tool_calls
-            # The wire has the opposite switch, as part of any choice but none.
-            possible = object_at(draft.body, "tool_choice").get("type", "none") != "none"
-            draft.put("parallel_tool_calls", parallel, spelled=not parallel, possible=possible)
+        # The wire has the opposite switch, as part of any choice but none.
+        possible = object_at(draft.body, "tool_choice").get("type", "none") != "none"
+        draft.put_parallel(offer, opposite=True, possible=possible)
         draft.put_sampling()
         if model.settings.stream:
             draft.body["stream"] = True
@@ -103,15 +102,20 @@ class Messages(WireAdapter):
             output=count_of(usage.get("output_tokens")),
             cached_input=read,
             reasoning=count_of(object_at(usage, "output_tokens_details").get("thinking_tokens")),
+            cache_write=written,
         )
 
-    def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
-        """Return the decision in the content blocks."""
+    def is_reply(self, body: Mapping[str, Any]) -> bool:
+        """Whether there is a content."""
+        return isinstance(body.get("content"), list | str)
+
+    def read(self, response: Mapping[str, Any]) -> Reading:
+        """Take the content blocks apart."""
         blocks = _blocks(response)
         stop = word_of(response.get("stop_reason"))
         details = object_at(response, "stop_details")
         category = text_of(details.get("category"))
-        reading = Reading(
+        return Reading(
             text="\n".join(_texts(blocks)),
             calls=[
                 ProposedCall(block.get("id"), block.get("name"), block.get("input"))
@@ -119,18 +123,23 @@ class Messages(WireAdapter):
                 if block.get("type") == "tool_use"
             ],
             finish=stop,
-            cut=stop in ("max_tokens", "model_context_window_exceeded"),
-            says_call=stop == "tool_use",
+            finish_label="stop_reason",
             refusal=f"stop_reason {category}".strip() if stop == "refusal" else None,
             refusal_text=text_of(details.get("explanation")),
-            fault="continuation" if stop == "pause_turn" else None,
-            missing=not isinstance(response.get("content"), list | str),
+            missing=not self.is_reply(response),
             carries_objects=True,
             usage=self.usage(response),
             model=word_of(response.get("model")),
+            warnings=[text_of(note) for note in items_of(response.get(STREAM_WARNINGS))],
         )
-        before = _call_count(objects_of(request.body.get("messages")))
-        return decide(reading, request, offer, before=before, limit=request.body.get("max_tokens"))
+
+    def made_ids(self, body: Mapping[str, Any]) -> list[JSON]:
+        """Return the ids of the ``tool_use`` blocks in the messages."""
+        return _ids(objects_of(body.get("messages")))
+
+    def limit(self, body: Mapping[str, Any]) -> JSON:
+        """Return ``max_tokens``."""
+        return body.get("max_tokens")
 
 
 def _blocks(response: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -151,7 +160,7 @@ def _add_user(messages: History, blocks: Sequence[JSON]) -> History:
 
 
 def _in_dialect(message: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
-    """Return a message of the history as this server wants it replayed."""
+    """Return a message of the history as this server wants it replayed; blank texts are refused."""
     blocks = []
     for block in message["content"]:
         kind = block.get("type")
@@ -160,12 +169,18 @@ def _in_dialect(message: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
             block = {**block, key: legal_id(str(block[key]), dialect.id_pattern)}
         if kind == "tool_result" and block.get("is_error") and not dialect.error_flag:
             block = {**block, "content": f"{ERROR_PREFIX}{block['content']}"}
-        blocks.append(block)
+        if kind != "text" or text_of(block.get("text")).strip():
+            blocks.append(block)
     return {**message, "content": blocks}
 
 
-def _call_count(messages: Sequence[Mapping[str, Any]]) -> int:
-    return sum(block.get("type") == "tool_use" for m in messages for block in objects_of(m.get("content")))
+def _ids(messages: Sequence[Mapping[str, Any]]) -> list[JSON]:
+    return [
+        block.get("id")
+        for message in messages
+        for block in objects_of(message.get("content"))
+        if block.get("type") == "tool_use"
+    ]
 
 
 def _texts(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -173,3 +188,81 @@ def _texts(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for kind, group in itertools.groupby(blocks, key=lambda block: block.get("type")):
         if kind == "text":
             yield "".join(text_of(block.get("text")) for block in group)
+
+
+_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_VISIBLE = ("text_delta", "input_json_delta")
+
+
+class MessagesAssembler(EventAssembler):
+    """Events to a message object. ``ping`` and unknown events carry nothing.
+
+    The end is ``message_stop``, or the reason to stop where a server leaves that event out.
+    """
+
+    carries = frozenset({"type"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._inputs: dict[int, str] = {}
+
+    def event(self, event: Mapping[str, JSON]) -> None:
+        """Take one event."""
+        kind = event.get("type")
+        given = event.get("index")
+        index = given if isinstance(given, int) else max(self._blocks, default=0)
+        if kind == "message_start":
+            self._message = {**object_at(event, "message")}
+            self._blocks = dict(enumerate(objects_of(self._message.get("content"))))
+        elif kind == "content_block_start":
+            index = index if isinstance(given, int) else len(self._blocks)
+            if self._blocks.get(index):
+                self.warnings.append("block_index_used_twice")
+                index = max(self._blocks) + 1
+            self._blocks[index] = object_at(event, "content_block")
+            self.has_content = self.has_content or self._blocks[index].get("type") == "tool_use"
+        elif kind == "content_block_delta":
+            self._delta(index, object_at(event, "delta"))
+        elif kind == "message_delta":
+            # A null later on takes nothing back.
+            self._message.update({k: v for k, v in object_at(event, "delta").items() if v is not None})
+            usage = {k: v for k, v in object_at(event, "usage").items() if v is not None}
+            self._message["usage"] = {**object_at(self._message, "usage"), **usage}
+            self.ended = self.ended or bool(self._message.get("stop_reason"))
+        elif kind == "message_stop":
+            self.ended = True
+
+    def body(self) -> dict[str, Any]:
+        """Return the message object.
+
+        An input that is not one strict object stays the text it came as, for the argument parser to judge.
+        """
+        for index, text in self._inputs.items():
+            if text:
+                self._blocks[index]["input"] = _object_or_text(text)
+        content = {"content": [block for _, block in sorted(self._blocks.items())]}
+        return {**self._message, **(content if self._message or self._blocks else {})}
+
+    def _delta(self, index: int, delta: Mapping[str, JSON]) -> None:
+        kind = text_of(delta.get("type"))
+        block = self._blocks.setdefault(index, {})
+        if kind in _TEXTS and not block:
+            block["type"] = kind.removesuffix("_delta").replace("signature", "thinking")
+        if kind == "input_json_delta":
+            self._inputs[index] = self._inputs.get(index, "") + text_of(delta.get("partial_json"))
+        elif kind == "citations_delta":
+            block["citations"] = [*objects_of(block.get("citations")), object_at(delta, "citation")]
+        elif kind in _TEXTS:
+            key = _TEXTS[kind]
+            block[key] = text_of(block.get(key)) + text_of(delta.get(key))
+        self.has_content = self.has_content or kind in _VISIBLE
+
+
+def _object_or_text(text: str) -> JSON:
+    try:
+        value = loads_strict(text)
+    except StrictJSONError:
+        return text
+    return value if isinstance(value, dict) else text

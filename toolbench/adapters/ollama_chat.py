@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolbench.adapters.base import Messages, Offer, Request, wire_names
-from toolbench.adapters.decide import ProposedCall, Reading, decide
+from toolbench.adapters.base import ProviderAdapter
+from toolbench.adapters.decide import ProposedCall, Reading
 from toolbench.adapters.drafts import Draft
 from toolbench.adapters.ids import call_ids
-from toolbench.adapters.shapes import count_of, object_at, objects_of, text_of, word_of
+from toolbench.adapters.shapes import count_of, items_of, object_at, objects_of, text_of, word_of
 from toolbench.adapters.streams import EventAssembler, merge_delta
-from toolbench.adapters.wire import Results, Said, WireAdapter, result_text
+from toolbench.adapters.wire import Messages, Offer, Request, Results, Said, result_text, wire_names
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
-from toolbench.domain.decision import ModelDecision, Usage
+from toolbench.domain.decision import Usage
 
 
-class OllamaChat(WireAdapter):
+class OllamaChat(ProviderAdapter):
     """``POST /chat`` below ``/api``. The wire has no tool choice; arguments travel as objects."""
 
     protocol = "ollama_chat"
-
-    def auth_headers(self, key: str) -> dict[str, str]:
-        """Return the bearer header, which only the hosted service looks at."""
-        return {"Authorization": f"Bearer {key}"}
-
-    def append_user(self, messages: Messages, text: str) -> Messages:
-        """Add a user message."""
-        return [*messages, {"role": "user", "content": text}]
 
     def assistant(self, said: Said) -> Messages:
         """Return one assistant message."""
@@ -41,8 +34,17 @@ class OllamaChat(WireAdapter):
         return [message]
 
     def append_response(self, messages: Messages, response: Mapping[str, Any]) -> Messages:
-        """Add the message as received."""
-        return [*messages, {"role": "assistant", **object_at(response, "message")}]
+        """Add the message as received, with the ids the decision gave where the server gave any."""
+        message = {"role": "assistant", **object_at(response, "message")}
+        calls = objects_of(message.get("tool_calls"))
+        message.pop("tool_calls", None)
+        if calls:
+            ids = call_ids([call.get("id") for call in calls], _ids(messages))
+            message["tool_calls"] = [
+                _with_object({**call, "id": id_} if call.get("id") else call)
+                for call, (id_, _) in zip(calls, ids, strict=True)
+            ]
+        return [*messages, message]
 
     def append_tool_results(self, messages: Messages, results: Results) -> Messages:
         """Add one ``tool`` message per call, in call order.
@@ -50,14 +52,15 @@ class OllamaChat(WireAdapter):
         The tool's name comes from the message that made the call; an id goes along if the server gave one.
         """
         made = objects_of(messages[-1].get("tool_calls"))
-        ids = call_ids([call.get("id") for call in made], _call_count(messages[:-1]))
+        ids = call_ids([call.get("id") for call in made], _ids(messages[:-1]))
         names = {
             id_: object_at(call, "function").get("name") for call, (id_, _) in zip(made, ids, strict=True)
         }
         answers: Messages = []
         for call, result in results:
             answer = {"role": "tool", "tool_name": names[call.id], "content": result_text(result)}
-            answers.append(answer if call.id_synthesized else {**answer, "tool_call_id": call.id})
+            given = any(call.id == made_call.get("id") for made_call in made)
+            answers.append({**answer, "tool_call_id": call.id} if given else answer)
         return [*messages, *answers]
 
     def build_request(self, model: ModelConfig, messages: Messages, offer: Offer) -> Request:
@@ -78,8 +81,7 @@ class OllamaChat(WireAdapter):
                 for tool in tools
             ]
         draft.choose(offer, lambda choice: choice.mode)
-        if tools:
-            draft.put("parallel_tool_calls", model.settings.parallel_tool_calls)
+        draft.put_parallel(offer)
         draft.put_sampling()
         # Without the field the server streams.
         draft.body["stream"] = model.settings.stream
@@ -95,33 +97,47 @@ class OllamaChat(WireAdapter):
             input=count_of(response.get("prompt_eval_count")), output=count_of(response.get("eval_count"))
         )
 
-    def parse_decision(self, response: Mapping[str, Any], request: Request, offer: Offer) -> ModelDecision:
-        """Return the decision in the message; ``done_reason`` is ``stop`` with calls as well."""
+    def is_reply(self, body: Mapping[str, Any]) -> bool:
+        """Whether there is a message, and the reply has ended."""
+        return isinstance(body.get("message"), dict) and body.get("done") is not False
+
+    def read(self, response: Mapping[str, Any]) -> Reading:
+        """Take the message apart; ``done_reason`` is ``stop`` with calls as well."""
         message = object_at(response, "message")
+        entries = items_of(message.get("tool_calls"))
         calls = []
-        for call in objects_of(message.get("tool_calls")):
+        for call in objects_of(entries):
             function = object_at(call, "function")
             calls.append(ProposedCall(call.get("id"), function.get("name"), function.get("arguments")))
-        done = word_of(response.get("done_reason"))
-        reading = Reading(
+        return Reading(
             text=text_of(message.get("content")),
             calls=calls,
-            finish=done,
-            cut=done == "length",
+            unparsed=[
+                entry if isinstance(entry, str) else json.dumps(entry)
+                for entry in entries
+                if not isinstance(entry, dict)
+            ],
+            finish=word_of(response.get("done_reason")),
             missing=not message,
             carries_objects=True,
             usage=self.usage(response),
             model=word_of(response.get("model")),
         )
-        before = _call_count(objects_of(request.body.get("messages")))
-        limit = object_at(request.body, "options").get("num_predict")
-        return decide(reading, request, offer, before=before, limit=limit)
+
+    def made_ids(self, body: Mapping[str, Any]) -> list[JSON]:
+        """Return the ids of the calls in the messages."""
+        return _ids(objects_of(body.get("messages")))
+
+    def limit(self, body: Mapping[str, Any]) -> JSON:
+        """Return ``num_predict``."""
+        return object_at(body, "options").get("num_predict")
 
 
 class OllamaAssembler(EventAssembler):
     """One JSON object a line to one reply: texts are joined, calls come whole."""
 
     sse = False
+    carries = frozenset({"message", "done"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +146,7 @@ class OllamaAssembler(EventAssembler):
 
     def event(self, event: Mapping[str, JSON]) -> None:
         """Take one line's object."""
-        self._reply.update(event)
+        self._reply.update({k: v for k, v in event.items() if v is not None})
         merge_delta(self._message, object_at(event, "message"), frozenset({"role"}))
         self.has_content = self.has_content or bool(
             self._message.get("content") or self._message.get("tool_calls")
@@ -139,8 +155,14 @@ class OllamaAssembler(EventAssembler):
 
     def body(self) -> dict[str, Any]:
         """Return the whole reply."""
-        return {**self._reply, "message": self._message}
+        return {**self._reply, **({"message": self._message} if "message" in self._reply else {})}
 
 
-def _call_count(messages: Sequence[Mapping[str, Any]]) -> int:
-    return sum(len(objects_of(message.get("tool_calls"))) for message in messages)
+def _ids(messages: Sequence[Mapping[str, Any]]) -> list[JSON]:
+    return [call.get("id") for message in messages for call in objects_of(message.get("tool_calls"))]
+
+
+def _with_object(call: dict[str, Any]) -> dict[str, Any]:
+    """Return a call for the history: its arguments are an object there, also where the model gave none."""
+    function = object_at(call, "function")
+    return {**call, "function": {**function, "arguments": function.get("arguments") or {}}}

@@ -33,7 +33,7 @@ class CapabilityRule:
         return (
             setting == self.setting
             and (self.values is None or value in self.values)
-            and re.search(self.models, model.model) is not None
+            and re.search(self.models, model.family or model.model) is not None
             and _has(model.extra_body, self.when)
             and not (self.unless is not None and _has(model.extra_body, self.unless))
         )
@@ -56,6 +56,9 @@ class Dialect:
     id_pattern: str | None = None
     empty_content: Literal["echo", "null", "empty", "absent"] = "echo"
     reply_defaults: Mapping[str, JSON] = field(default_factory=dict)
+    reply_drops: Sequence[str] = ()
+    allowed_choice: bool = False
+    call_signature: Mapping[str, str] | None = None
     stream_options: bool = True
     error_flag: bool = True
     capability_rules: tuple[CapabilityRule, ...] = ()
@@ -70,6 +73,13 @@ class Dialect:
                 if rule.applies(model, setting, value):
                     return rule.state, rule.note
         return "supported", ""
+
+    def stand_in_signature(self, model: ModelConfig) -> str | None:
+        """Return what a call in the history carries that has no signature of its own."""
+        rule = self.call_signature
+        if rule is None or re.search(rule["unless"], model.family or model.model):
+            return None
+        return rule["value"]
 
 
 def _has(body: JSON, wanted: JSON) -> bool:

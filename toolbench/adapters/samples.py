@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer, Request
+from toolbench.adapters.wire import Offer, Request
 from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.domain.config import ModelConfig, Settings
 from toolbench.domain.contract import Contract

@@ -12,12 +12,20 @@ from typing import Any, Literal
 from toolbench.domain.canonical import JSON, canonical_json, loads_strict
 from toolbench.errors import SuiteError
 
-_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
-_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
 _SINGLE = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
+    {
+        *("items", "additionalItems", "unevaluatedItems", "contains"),
+        *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+        *("not", "if", "then", "else", "contentSchema"),
+    }
 )
 _DEFINITIONS = ("$defs", "definitions")
+
+
+class InexpressibleError(SuiteError):
+    """A tool's schema that a wire cannot carry; other wires may."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class Rules:
     values: Mapping[str, Sequence[JSON]] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     root_refuses: Sequence[str] = ()
+    needs_items: bool = False
     closed: bool = False
     all_required: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -54,7 +63,7 @@ def translate(schema: Mapping[str, JSON], rules: Rules, tool: str) -> tuple[dict
 
     Raises
     ------
-    SuiteError
+    InexpressibleError
         For a recursive schema on a wire without references, or a reference that leads nowhere.
     """
     translation = _Translation(schema, rules, tool)
@@ -153,7 +162,7 @@ class _Translation:
         schema: dict[str, Any] = self._node(self._root, "$", ())
         for keyword in self._rules.root_refuses:
             if schema.pop(keyword, None) is not None:
-                self._lose(f"$.{keyword}", "is not allowed at the root in strict mode")
+                self._lose(f"$.{keyword}", self._rules.says.replace("allowed", "allowed at the root"))
         done: set[str] = set()
         while todo := [ref for ref in self._kept if ref not in done]:
             for reference in todo:
@@ -186,9 +195,14 @@ class _Translation:
                 self._lose(f"{path}.{keyword}", self._said(name, value))
                 if self._rules.change:
                     continue
-                result[name] = value
-            else:
-                result[name] = self._children(name, value, f"{path}.{keyword}", inside)
+            result[name] = self._children(name, value, f"{path}.{keyword}", inside)
+        if (
+            self._rules.needs_items
+            and "array" in _kinds(result)
+            and not {"items", "prefixItems"} & set(result)
+        ):
+            self._lose(f"{path}.items", "became {}: an array without items is refused")
+            result["items"] = {}
         return self._closed(result, path)
 
     def _children(self, keyword: str, value: JSON, path: str, inside: tuple[str, ...]) -> JSON:
@@ -230,7 +244,7 @@ class _Translation:
 
     def _recursion(self, node: Mapping[str, JSON], reference: str, path: str) -> dict[str, JSON]:
         if self._rules.references == "inline":
-            raise SuiteError(
+            raise InexpressibleError(
                 f"tool {self._tool}: {path}: the schema is recursive ({reference}), which this wire cannot "
                 f"express ({self._rules.name}); write the levels out or leave this model out of the suite"
             )
@@ -247,13 +261,20 @@ class _Translation:
             key = part.replace("~1", "/").replace("~0", "~")
             target = target.get(key) if isinstance(target, Mapping) else None
         if not isinstance(target, Mapping):
-            raise SuiteError(f"tool {self._tool}: {path}: the reference {reference} leads nowhere")
+            raise InexpressibleError(
+                f"tool {self._tool}: {path}: the reference {reference} leads nowhere in the tool's own schema"
+            )
         return dict(target)
 
     def _lose(self, path: str, what: str) -> None:
         line = f"{self._tool}: {path} {what}"
         if line not in self.losses:
             self.losses.append(line)
+
+
+def _kinds(schema: Mapping[str, JSON]) -> list[Any]:
+    kinds = schema.get("type")
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 def _takes_null(schema: JSON) -> bool:

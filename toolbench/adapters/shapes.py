@@ -45,6 +45,13 @@ def count_of(value: JSON) -> int | None:
     return int(value) if 0 <= value < 2**63 else None
 
 
+def amount_of(value: JSON) -> float | None:
+    """Return an amount of money, or ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < 1e12 else None
+
+
 def total(*counts: int | None) -> int | None:
     """Return the sum of the known counts, ``None`` when none is known."""
     known = [count for count in counts if count is not None]

@@ -10,10 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from toolbench.adapters.base import StreamAssembler
-from toolbench.adapters.faults import reply_error
+from toolbench.adapters.faults import in_reply
 from toolbench.domain.canonical import JSON, too_deep
 from toolbench.errors import TransportError
+
+STREAM_WARNINGS = "stream_warnings"
+"""Key of an assembled body that lists what the stream contradicted itself in."""
+
+_TELLING = frozenset({"message", "detail", "msg", "code", "errors", "error_msg", "status_msg", "base_resp"})
 
 
 class LineSplitter:
@@ -41,7 +45,7 @@ class LineSplitter:
         return rest.decode("utf-8", "replace")
 
 
-def assemble(assembler: StreamAssembler, text: str) -> dict[str, Any]:
+def assemble(assembler: EventAssembler, text: str) -> dict[str, Any]:
     """Return the body behind the complete text of a streamed reply, as a log keeps it."""
     for line in text.split("\n"):
         assembler.feed(line)
@@ -49,7 +53,11 @@ def assemble(assembler: StreamAssembler, text: str) -> dict[str, Any]:
 
 
 class EventAssembler(ABC):
-    """Base of the assemblers: finds the events in the lines and the errors among the events."""
+    """Base of the assemblers: finds the events in the lines and the errors among the events.
+
+    No single signal is trusted: what contradicts what came before is settled and noted under
+    :data:`STREAM_WARNINGS` of the body.
+    """
 
     sse: ClassVar[bool] = True
     """Server-sent events; otherwise one JSON object a line."""
@@ -57,14 +65,32 @@ class EventAssembler(ABC):
     done_ends: ClassVar[bool] = False
     """Whether ``[DONE]`` ends a reply; elsewhere it proves nothing, gateways add it to any stream."""
 
+    carries: ClassVar[frozenset[str]]
+    """Keys of which every event of the protocol has one."""
+
     def __init__(self) -> None:
         self.has_content = False
         self.ended = False
+        self.warnings: list[str] = []
         self._pending = ""
+        self._begun = False
+        self._stray: dict[str, Any] | None = None
+        self._reported: JSON = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether any event has arrived."""
+        return self._begun or self._stray is not None or self._reported is not None
 
     def feed(self, line: str) -> None:
-        """Take one line; comments, keep-alives and event names carry nothing."""
-        line = line.removesuffix("\r")
+        r"""Take one line without its ``\n``; a lone ``\r`` ends a line as well.
+
+        Comments, keep-alives and event names carry nothing.
+        """
+        for part in line.removeprefix("\ufeff").removesuffix("\r").split("\r"):
+            self._line(part)
+
+    def _line(self, line: str) -> None:
         if not self.sse:
             if line.strip():
                 self._take(line, whole=True)
@@ -79,14 +105,23 @@ class EventAssembler(ABC):
             self._take(self._pending, whole=True)
 
     def finish(self) -> dict[str, Any]:
-        """Return the body; a stream without its end mark is no reply."""
+        """Return the body; a stream without its end mark is no reply.
+
+        Raises
+        ------
+        TransportError
+            For a stream that is no JSON, that broke off, or in which the server reported an error of its own.
+        """
         if self._pending:
             self._take(self._pending, whole=True)
+        if self._stray is not None and not (self._begun and self.ended):
+            raise in_reply(self._stray, "error_in_stream")
         if not self.ended:
             raise TransportError(
                 "incomplete_stream", "the stream broke off before its end", 200, retryable=True
             )
-        return self.body()
+        noted = {STREAM_WARNINGS: list(dict.fromkeys(self.warnings))} if self.warnings else {}
+        return {**self.body(), **({"error": self._reported} if self._reported else {}), **noted}
 
     def _take(self, text: str, whole: bool) -> bool:
         if text.strip() == "[DONE]":
@@ -104,11 +139,22 @@ class EventAssembler(ABC):
         if too_deep(event):
             raise TransportError("too_deep", "a streamed event is nested too deeply to be read", 200)
         if isinstance(event, dict):
-            error = event.get("error") or (event if event.get("type") == "error" else None)
-            if error:
-                raise reply_error("error_in_stream", error)
-            self.event(event)
+            self._sort(event)
         return True
+
+    def _sort(self, event: dict[str, Any]) -> None:
+        """Tell an event of the protocol from an error, and from what no protocol has."""
+        if event.get("error") or "error" in (event.get("type"), event.get("object")):
+            error = event.get("error") or event
+            fault = in_reply({"error": error}, "error_in_stream")
+            if not fault.decides:
+                raise fault
+            self._reported, self.ended = error, True
+        elif self.carries.isdisjoint(event):
+            self._stray = self._stray if _TELLING.isdisjoint(event) else event
+        else:
+            self._begun = True
+            self.event(event)
 
     @abstractmethod
     def event(self, event: Mapping[str, JSON]) -> None:
@@ -116,7 +162,7 @@ class EventAssembler(ABC):
 
     @abstractmethod
     def body(self) -> dict[str, Any]:
-        """Return the body after the last event."""
+        """Return the body after the last event, as it would have been without streaming."""
 
 
 def merge_delta(into: dict[str, Any], delta: Mapping[str, JSON], plain: frozenset[str] = frozenset()) -> None:

@@ -17,6 +17,7 @@ from toolbench.domain.canonical import JSON
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import ToolResult
 from toolbench.domain.suite import Suite
+from toolbench.errors import TransportError
 from toolbench.showing import html
 from toolbench.showing.html import Page
 
@@ -120,7 +121,12 @@ def choices_page(suite: Suite, words: Words, players: Players) -> Page:
             adapter = adapter_for(protocol)
             offer = _offer(suite, words.lang, choice)
             history = adapter.start("…", [{"role": "user", "content": "…"}], offer)
-            body = adapter.build_request(model, history, offer).body
+            try:
+                body = adapter.build_request(model, history, offer).body
+            except TransportError:
+                # Forcing that a wire cannot say is refused before anything is sent.
+                row[wire(protocol)["title"]] = words("choice_no_field")
+                continue
             sent = {key: body[key] for key in wire(protocol)["choice"] if key in body}
             if "tools" not in body:
                 row[wire(protocol)["title"]] = words("choice_no_tools")

@@ -16,6 +16,8 @@ from .case import Permissions as Permissions
 from .codes import CODES as CODES
 from .config import BUILT_IN_CONDITIONS as BUILT_IN_CONDITIONS
 from .config import EMBEDDED as EMBEDDED
+from .config import REDACTED as REDACTED
+from .config import SECRET_NAME as SECRET_NAME
 from .config import Condition as Condition
 from .config import Config as Config
 from .config import ModelConfig as ModelConfig

@@ -16,10 +16,17 @@ from toolbench.domain.keys import BASELINE, PlayerKey
 from toolbench.errors import ConfigError
 
 PLACEHOLDER = re.compile(r"REPLACE_WITH|<[a-z _-]+>|CHANGE_?ME", re.IGNORECASE)
+SECRET_NAME = re.compile(
+    r"(^|[-_.])(api[-_]?key|apikey|key|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|cookie|session)s?($|[-_.])"
+    r"|(key|token|secret|password)$",
+    re.IGNORECASE,
+)
+"""Names of headers and query parameters whose values are never shown."""
 SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
 Kind = Literal["baseline", "embedded", "http"]
 INDIFFERENT = frozenset({"parallelism", "timeouts", "retries", "budgets", "labels"})
 INDIFFERENT_OF_A_MODEL = frozenset({"parallelism", "requests_per_minute", "api_key_env", "price"})
+REDACTED = "[redacted]"
 BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
 EMBEDDED, IN_PROCESS = "embedded:", "baseline:"
 
@@ -38,7 +45,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One model behind one wire protocol. ``provider`` is a label; (provider, model, protocol) is unique."""
+    """One model behind one wire protocol. ``provider`` is a label; (provider, model, protocol) is unique.
+
+    Attributes
+    ----------
+    family
+        The id by which the model's capabilities are known, where ``model`` is a deployment's or an alias.
+    omit
+        Dotted paths of body fields that are not sent although the adapter would.
+    headers
+        Laid over the adapter's own; ``env:NAME`` is read from the environment, ``None`` takes a header out.
+    """
 
     provider: str
     model: str
@@ -48,11 +65,22 @@ class ModelConfig:
     api_key_env: str | None = None
     settings: Settings = field(default_factory=Settings)
     extra_body: Mapping[str, JSON] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str | None] = field(default_factory=dict)
     price: Mapping[str, JSON] | None = None
     capabilities: Mapping[str, str] = field(default_factory=dict)
     parallelism: int | None = None
     requests_per_minute: float | None = None
+    family: str | None = None
+    omit: Sequence[str] = ()
+
+    @property
+    def public_headers(self) -> dict[str, str | None]:
+        """The headers that may be written down: neither from the environment nor named as secrets."""
+        return {
+            name: value
+            for name, value in self.headers.items()
+            if not (isinstance(value, str) and (value.startswith("env:") or SECRET_NAME.search(name)))
+        }
 
     @property
     def key(self) -> PlayerKey:
@@ -168,9 +196,13 @@ class Config:
         """Return the configuration as recorded in a run header: no key, no user part in an address."""
         data = asdict(self)
         del data["root"]
-        for run in data["runs"]:
+        for run, model in zip(data["runs"], self.runs, strict=True):
+            public = model.public_headers
             run["base_url"] = public_url(run["base_url"])
-            run["headers"] = sorted(run["headers"])
+            run["headers"] = {
+                name: value if name in public or not value or value.startswith("env:") else REDACTED
+                for name, value in run["headers"].items()
+            }
         return data
 
     @property
@@ -258,10 +290,14 @@ def _root_of(path: Path) -> Path:
 
 
 def public_url(url: str) -> str:
-    """Return an address without user name, password, query and fragment."""
+    """Return an address without user name, password and fragment; values of secret parameters are hidden."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+    query = "&".join(
+        f"{name}={REDACTED}" if SECRET_NAME.search(name) else f"{name}={value}" if sign else name
+        for name, sign, value in (item.partition("=") for item in parts.query.split("&") if item)
+    )
+    return urlunsplit((parts.scheme, host, parts.path, query, ""))
 
 
 def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> ModelConfig:
@@ -277,7 +313,8 @@ def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) ->
         raise ConfigError(f"{where}.protocol: the embedded server does not speak {entry['protocol']}")
     _check_address(entry["base_url"], f"{where}.base_url")
     for name, value in entry.get("headers", {}).items():
-        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or not re.fullmatch(r"[\x20-\x7e]*", value):
+        legal = value is None or re.fullmatch(r"[\x20-\x7e]*", value)
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name) or not legal:
             raise ConfigError(f"{where}.headers: {name!r} or its value holds what no HTTP header can carry")
     return ModelConfig(**{**entry, "settings": Settings(**{**defaults, **entry.get("settings", {})})})
 

@@ -48,13 +48,16 @@ class ToolCall:
 class Usage:
     """Tokens of one reply in one comparable form; ``None`` where the provider does not say.
 
-    ``input`` includes cached tokens and ``output`` includes reasoning tokens on every provider.
+    ``input`` includes tokens read from a cache and written to it, and ``output`` includes reasoning tokens on
+    every provider. ``cost`` is what a router says it has charged, in its own currency.
     """
 
     input: int | None = None
     output: int | None = None
     cached_input: int | None = None
     reasoning: int | None = None
+    cache_write: int | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolbench.adapters.base import Messages, Offer, ProviderAdapter, Request
+from toolbench.adapters import Messages, Offer, ProviderAdapter, Request
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
 from toolbench.domain.config import Condition, ModelConfig

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Offer
+from toolbench.adapters import Offer, adapter_for
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.contract import ToolSpec

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolbench.adapters.base import Request, settled
+from toolbench.adapters import Request, settled
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.decision import MOST_CALLS, ModelDecision
 from toolbench.domain.environment import now

@@ -10,8 +10,7 @@ from typing import Any
 
 import httpx
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.faults import classify
+from toolbench.adapters import adapter_for, classify, laid_over
 from toolbench.adapters.listing import LISTINGS
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import StrictJSONError, loads_strict
@@ -96,9 +95,8 @@ async def _state(client: httpx.AsyncClient, model: ModelConfig) -> tuple[bool, s
         resolve(model.weights)
         return True, READY
     key = key_of(model)
-    headers = httpx.Headers(dict(dialect.headers))
-    headers.update(adapter.auth_headers(key) if key else {})
-    headers.update(extra_headers(model))
+    headers = laid_over(dialect.headers, adapter.auth_headers(key) if key else {})
+    headers = laid_over(headers, extra_headers(model))
     redact = redactor_for(Config(runs=(model,)))
     try:
         async with asyncio.timeout(PATIENCE):
@@ -109,7 +107,7 @@ async def _state(client: httpx.AsyncClient, model: ModelConfig) -> tuple[bool, s
 
 
 async def _listed(
-    client: httpx.AsyncClient, model: ModelConfig, headers: httpx.Headers, redact: Redactor
+    client: httpx.AsyncClient, model: ModelConfig, headers: dict[str, str], redact: Redactor
 ) -> tuple[bool, str]:
     """Follow the list of models until the configured one is found."""
     listing = LISTINGS[model.protocol]
@@ -123,11 +121,12 @@ async def _listed(
         page = url.copy_merge_params(query) if query else url
         login = credentials(model.base_url)
         async with client.stream("GET", page, headers=headers, auth=login) as response:
-            text = redact(await _bounded(response))
+            text = await _bounded(response)
         if response.status_code in NO_LIST:
             return True, "the server answers and has no list of models; whether it has this one is not known"
         if not response.is_success:
-            return False, classify(response.status_code, redact.headers(response.headers), text).message
+            refusal = classify(response.status_code, redact.headers(response.headers), text)
+            return False, redact(refusal.message)
         try:
             body = loads_strict(text)
         except StrictJSONError:

@@ -8,12 +8,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from toolbench.domain.config import Config, ModelConfig
+from toolbench.domain.config import REDACTED, SECRET_NAME, Config, ModelConfig
 from toolbench.errors import ConfigError
 
-REDACTED = "[redacted]"
+_PLAIN_WORD = re.compile(r"[A-Za-z]{0,12}")
+_SCHEME = re.compile(r"\A(Bearer|Basic|Token|ApiKey|Api-Key|Key)\s+", re.IGNORECASE)
 KEPT_HEADERS = re.compile(
     r"^(x-request-id|request-id|mistral-correlation-id|retry-after(-ms)?|x-should-retry|(x-|anthropic-)?ratelimit-.*"
     r"|x-ratelimit-.*|openai-processing-ms|date|content-type)$"
@@ -89,10 +90,10 @@ def key_of(model: ModelConfig) -> str | None:
     return _variable(model.api_key_env, model)
 
 
-def extra_headers(model: ModelConfig) -> dict[str, str]:
+def extra_headers(model: ModelConfig) -> dict[str, str | None]:
     """Return a model's configured headers with ``env:NAME`` values read from the environment."""
     return {
-        name: _variable(value[4:], model) if value.startswith("env:") else value
+        name: _variable(value[4:], model) if value and value.startswith("env:") else value
         for name, value in model.headers.items()
     }
 
@@ -108,20 +109,28 @@ def credentials(base_url: str) -> tuple[str, str] | None:
 def redactor_for(config: Config, public: str = "") -> Redactor:
     """Return a redactor that knows every secret the configuration refers to.
 
-    Keys and header values (from the environment or written down), passwords and query values in addresses.
+    Secrets are what key variables and ``env:`` headers hold, headers and query parameters that are named as
+    secrets, and passwords in addresses. A key variable that holds one plain word, as servers without keys
+    are given, is none.
     """
     secrets: list[str] = []
     for model in config.runs:
         names = [model.api_key_env] if model.api_key_env else []
-        names += [value[4:] for value in model.headers.values() if value.startswith("env:")]
-        secrets += [_stripped(name) for name in names]
-        secrets += [value for value in model.headers.values() if not value.startswith("env:")]
+        values = {name: value for name, value in model.headers.items() if value is not None}
+        names += [value[4:] for value in values.values() if value.startswith("env:")]
+        secrets += [key for key in map(_stripped, names) if not _PLAIN_WORD.fullmatch(key)]
+        secrets += [
+            value
+            for name, value in values.items()
+            if not value.startswith("env:") and SECRET_NAME.search(name)
+        ]
         login = credentials(model.base_url)
         if login:
             secrets += [login[1], ":".join(login)]
-        secrets += re.findall(r"[?&][^=&]*=([^&]+)", model.base_url)
+        query = parse_qsl(urlsplit(model.base_url).query)
+        secrets += [value for name, value in query if SECRET_NAME.search(name)]
     # "Bearer abc" in a header: the second word alone is the secret.
-    secrets += [word for secret in secrets for word in secret.split()[1:]]
+    secrets += [word for secret in secrets for word in _SCHEME.sub("", secret).split()[:1] if word != secret]
     return Redactor(secrets, public)
 
 

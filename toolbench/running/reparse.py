@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
-from toolbench.adapters.streams import assemble
+from toolbench.adapters import Request, adapter_for, assemble
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.decision import ModelDecision

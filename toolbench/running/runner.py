@@ -14,8 +14,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
+from toolbench.adapters import Request, adapter_for
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.config import Config, ModelConfig, decides_verdicts

@@ -9,17 +9,23 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 import httpx
-from aiohttp import ClientError
+from aiohttp import ClientError, ClientSession, TCPConnector
 
-from toolbench.adapters.base import ProviderAdapter, Request, StreamAssembler
-from toolbench.adapters.faults import body_fault, classify
-from toolbench.adapters.streams import LineSplitter
+from toolbench.adapters import (
+    EventAssembler,
+    LineSplitter,
+    ProviderAdapter,
+    Request,
+    assemble,
+    classify,
+    laid_over,
+)
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
@@ -96,7 +102,7 @@ class Transport:
         timeout = httpx.Timeout(self._timeouts["first_byte"], connect=self._timeouts["connect"])
         self._client = httpx.AsyncClient(
             # Plain httpx loses an order of magnitude at 64 connections; see tests/bench/transport.py.
-            transport=self._transport or AiohttpTransport(limits=limits),
+            transport=self._transport or AiohttpTransport(limits=limits, client=partial(_session, limits)),
             timeout=timeout,
             follow_redirects=False,
             headers={"accept-encoding": ACCEPTED},
@@ -176,13 +182,20 @@ class Transport:
     async def _once(
         self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
     ) -> Response:
+        try:
+            return await self._exchange(model, adapter, request, retries)
+        except TransportError as error:
+            error.message = self._redact(error.message)
+            raise
+
+    async def _exchange(
+        self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
+    ) -> Response:
+        """Send once and read the reply as it came; only what is kept of it is redacted."""
         assert self._client is not None, "use the transport as a context manager"
         key = key_of(model)
-        headers = {
-            **request.headers,
-            **(adapter.auth_headers(key) if key else {}),
-            **extra_headers(model),
-        }
+        own = laid_over(request.headers, adapter.auth_headers(key) if key else {})
+        headers = laid_over({"content-type": "application/json", **own}, extra_headers(model))
         path, _, query = request.path.partition("?")
         # aiohttp refuses an address that carries credentials beside a header that does.
         login = credentials(model.base_url)
@@ -199,7 +212,7 @@ class Transport:
                     url,
                     # Escaped, because what a model has said may hold half a character (a lone surrogate).
                     content=json.dumps(request.body, allow_nan=False).encode(),
-                    headers={"content-type": "application/json", **headers},
+                    headers=headers,
                     auth=login,
                 ) as response,
             ):
@@ -215,24 +228,18 @@ class Transport:
             raise TransportError("bad_exchange", self._explain(error, model), retryable=True) from None
         latency = (time.monotonic() - started) * 1000
         kept = self._redact.headers(response.headers)
-        if not response.is_success:
-            raise classify(response.status_code, kept, text)
-        if assembler and _is_streamed(response):
-            body = _assembled(assembler, text, response)
-            whole = json.dumps(body)
-            if self._redact(whole) != whole:
-                # A secret cut in two by the stream: only the redacted whole may be kept.
-                text = self._redact(whole)
-                body = json.loads(text)
+        if response.is_success:
+            body = _body(text, response, assembler)
+            fault = adapter.fault(body)
         else:
-            body = _parsed(text, response)
-        fault = body_fault(body)
-        if fault is not None:
+            fault = classify(response.status_code, kept, text)
+            body = _error_body(text) if fault.decides else {}
+        if fault is not None and not fault.decides:
             raise fault
         return Response(
             status=response.status_code,
             headers=kept,
-            text=text,
+            text=self._kept(text, body, streamed=assembler is not None),
             body=body,
             latency_ms=round(latency, 1),
             first_token_ms=None if first_content is None else round((first_content - started) * 1000, 1),
@@ -240,20 +247,23 @@ class Transport:
             retries=retries,
         )
 
-    async def _read(
-        self, response: httpx.Response, assembler: StreamAssembler | None
-    ) -> tuple[str, float | None]:
-        """Return the complete redacted text, and when the first content arrived if it came as a stream.
+    def _kept(self, text: str, body: Mapping[str, Any], streamed: bool) -> str:
+        """Return the text of a reply for the record."""
+        whole = json.dumps(body) if streamed else ""
+        # A secret cut in two by a stream is found only in what the stream becomes.
+        return self._redact(text) if self._redact(whole) == whole else self._redact(whole)
 
-        Lines are redacted one by one; a secret that a stream cuts in two is found in the assembled reply.
-        """
+    async def _read(
+        self, response: httpx.Response, assembler: EventAssembler | None
+    ) -> tuple[str, float | None]:
+        """Return the complete text, and when the first content arrived if it came as a stream."""
         splitter, lines = LineSplitter(), list[str]()
         first: float | None = None
         streamed = assembler is not None and response.is_success and _is_streamed(response)
 
         def take(new: list[str]) -> None:
             nonlocal first
-            for line in map(self._redact, new):
+            for line in new:
                 lines.append(line)
                 if streamed and assembler is not None:
                     assembler.feed(line)
@@ -299,6 +309,16 @@ def _noted(error: TransportError, seconds: float) -> dict[str, JSON]:
     }
 
 
+def _session(limits: httpx.Limits) -> ClientSession:
+    """Return a session that obeys the environment: proxies and NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."""
+    connector = TCPConnector(
+        limit=limits.max_connections or 0,
+        keepalive_timeout=limits.keepalive_expiry,
+        ssl=httpx.create_ssl_context(),
+    )
+    return ClientSession(connector=connector, trust_env=True)
+
+
 def _code_of(error: httpx.HTTPError) -> str:
     """Return whether the server was never reached, went silent, or broke off."""
     from aiohttp import ClientConnectionError, ClientConnectorError, ServerTimeoutError
@@ -319,20 +339,36 @@ def _is_streamed(response: httpx.Response) -> bool:
     return not kind.startswith("application/json")
 
 
-def _assembled(assembler: StreamAssembler, text: str, response: httpx.Response) -> Any:
-    """Return the body of a stream, or of a whole reply that does not say it is one."""
-    try:
+def _body(text: str, response: httpx.Response, assembler: EventAssembler | None) -> Any:
+    """Return the body of a reply: one JSON document or a stream, whatever its content type says."""
+    if assembler is not None and assembler.begun:
         return assembler.finish()
-    except TransportError:
-        if text.lstrip().startswith("{"):
-            with suppress(TransportError):
-                return _parsed(text, response)
-        raise
-
-
-def _parsed(text: str, response: httpx.Response) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
-        message = f"the reply is not JSON: {' '.join(text[:120].split())!r}"
-        raise TransportError("not_json", message, response.status_code, retryable=True) from None
+        pass
+    if assembler is not None and (_is_stream(response) or re.search(r"^data:", text, re.MULTILINE)):
+        return assemble(assembler, "" if _is_streamed(response) else text)
+    message = f"the reply is not JSON: {' '.join(text[:120].split())!r}"
+    raise TransportError("not_json", message, response.status_code, retryable=True)
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    """Whether a reply calls itself a stream."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.startswith(("text/event-stream", "application/x-ndjson"))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _error_body(text: str) -> dict[str, Any]:
+    """Return the body of an error that reports the model's own turn, as the adapters read it."""
+    body = json.loads(text) if _is_json(text) else {"error": text}
+    body = body[0] if isinstance(body, list) and body else body
+    return body if isinstance(body, dict) else {"error": body}

@@ -11,8 +11,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from toolbench.adapters import adapter_for
-from toolbench.adapters.base import Request
+from toolbench.adapters import Request, adapter_for
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolbench.adapters.base import Request
+from toolbench.adapters import Request
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from toolbench.adapters import ADAPTERS, adapter_for
-from toolbench.adapters.base import Offer, Request
+from toolbench.adapters import ADAPTERS, Offer, Request, adapter_for
 from toolbench.adapters.profiles import dialects
 from toolbench.adapters.samples import mismatches, sample_request, samples
 from toolbench.domain.canonical import JSON
