@@ -124,7 +124,7 @@ class Chapter:
         }
         frame = pd.DataFrame({"": [words(f"about_{name}") for name in facts], " ": list(facts.values())})
         scripted = layout.box("note", words("about_scripted"), html.paragraph(words("about_scripted_why")))
-        return html.table(frame) + (scripted if is_scripted(model.provider) else html.EMPTY)
+        return layout.table(frame) + (scripted if is_scripted(model.provider) else html.EMPTY)
 
     def draw_loop(self) -> Page:
         """The loop as a picture."""
@@ -212,7 +212,7 @@ class Chapter:
             calls = [f"{call.name}({call.raw_arguments})" for call in asked.decision.calls]
             rows.append((mode, "; ".join(calls) or f"«{asked.decision.text}»"))
         columns = [self.words("column_mode"), self.words("column_did")]
-        return html.table(pd.DataFrame(rows, columns=columns), question_of(scene, self.words))
+        return layout.table(pd.DataFrame(rows, columns=columns), question_of(scene, self.words))
 
     # --- errors and safety
 
@@ -262,7 +262,9 @@ class Chapter:
                 {
                     "name": tool.name,
                     "description": tool.described(lang),
-                    "parameters": {name: schema["description"] for name, schema in tool.properties.items()},
+                    "parameters": {
+                        name: self.words.of(schema["description"]) for name, schema in tool.properties.items()
+                    },
                 }
                 for tool in map(change, self.suite.contract.tools)
             ]

@@ -163,7 +163,7 @@ class Dialogue:
         rows = [row for move in self.moves for row in self._rows(move)]
         frame = pd.DataFrame(rows, columns=[self.words(f"column_{name}") for name in ("who", "what")])
         question = str(self.stage.case.messages[-1].get("content", ""))
-        page = html.table(frame, f"{question}  ·  {self.stage.model.model}")
+        page = layout.table(frame, f"{question}  ·  {self.stage.model.model}")
         ended = self.moves[-1] if self.moves else None
         return page + self._ending(ended) if isinstance(ended, Ended) else page
 

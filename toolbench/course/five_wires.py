@@ -68,7 +68,7 @@ class Wires:
                     "id": calls[0].id if calls else "",
                 }
             )
-        return html.table(pd.DataFrame(rows))
+        return layout.table(pd.DataFrame(rows))
 
     async def answer(self) -> Page:
         """Carry the calls out, send the results, and show what was new in the second request."""
@@ -87,7 +87,7 @@ class Wires:
                 },
             }
         )
-        return html.table(frame)
+        return layout.table(frame)
 
     async def _move(self) -> None:
         for one in self.dialogues.values():
@@ -135,7 +135,7 @@ def choices_page(suite: Suite, words: Words, players: Players) -> Page:
                     json.dumps(sent, ensure_ascii=False) if sent else words("choice_no_field")
                 )
         rows.append(row)
-    return html.table(pd.DataFrame(rows))
+    return layout.table(pd.DataFrame(rows))
 
 
 def failed_page(suite: Suite, words: Words, players: Players, result: ToolResult) -> Page:

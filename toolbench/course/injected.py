@@ -56,7 +56,7 @@ async def injection_page(words: Words, players: Players, models: Sequence[ModelC
         rows.append((f"{model.model} ({who})", obeyed, words("injection_nothing")))
     names = [words(f"column_{name}") for name in ("player", "model_did", "program_did")]
     note = layout.box("note", words("injection_least" if least else "injection_note"))
-    return html.table(pd.DataFrame(rows, columns=names)) + html.join(pages) + note
+    return layout.table(pd.DataFrame(rows, columns=names)) + html.join(pages) + note
 
 
 def _proposed(talk: Dialogue) -> bool:

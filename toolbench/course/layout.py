@@ -10,9 +10,11 @@ import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+import pandas as pd
 from markupsafe import Markup
 
 from toolbench.domain.canonical import JSON
+from toolbench.showing import html
 from toolbench.showing.html import Page, join, visible
 
 WIDTH = 64
@@ -20,6 +22,8 @@ WIDTH = 64
 CUT = 150
 """Characters of a string that are shown."""
 
+_TEXT = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
+_NUMBER = "text-align:right;vertical-align:top;white-space:nowrap"
 _PRE = "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem;line-height:1.35;margin:.2rem 0"
 _GRID = (
     "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,{}rem),1fr));"
@@ -66,6 +70,19 @@ def _short(value: JSON, cut: int) -> JSON:
     return value
 
 
+def table(frame: pd.DataFrame, caption: str = "", numbers: Sequence[str] = ()) -> Page:
+    """Return a frame as a table for a notebook: texts to the left and from the top, numbers to the right.
+
+    JupyterLab aligns every cell to the right, and takes what stands between two dollar signs for mathematics.
+    """
+    page = html.table(frame, caption, numbers)
+    shown = str(page.html)
+    for tag, style in (("<td>", _TEXT), ('<td class="n">', _NUMBER), ('<th scope="col">', _TEXT)):
+        shown = shown.replace(tag, f'{tag[:-1]} style="{style}">')
+    # Nothing but the table's own tags is replaced: in a cell's text "<" is written as an entity.
+    return Page(Markup('<div class="mathjax_ignore">{}</div>').format(Markup(shown)), page.text)
+
+
 def code(text: str) -> Page:
     """Return text in its own line breaks, wrapped where it is too wide."""
     shown = visible(text)
@@ -80,7 +97,7 @@ def changed(before: str, after: str) -> Page:
     old, new = before.splitlines(), after.splitlines()
     bare_old, bare_new = ([line.rstrip(",") for line in side] for side in (old, new))
     matcher = SequenceMatcher(None, bare_old, bare_new, autojunk=False)
-    html, text = Markup(""), []
+    marked_up, text = Markup(""), []
     for kind, a, b, c, d in matcher.get_opcodes():
         parts = (
             (("+", "ins", new[c:d]),) if kind == "equal" else (("−", "del", old[a:b]), ("+", "ins", new[c:d]))
@@ -91,8 +108,8 @@ def changed(before: str, after: str) -> Page:
                 margin = f"{' ' if kind == 'equal' else sign} {' ' * (len(line) - len(line.lstrip()))}"
                 text.append(margin + words)
                 marked = words if kind == "equal" else Markup("<{0}>{1}</{0}>").format(Markup(tag), words)
-                html += Markup("{}{}\n").format(margin, marked)
-    return Page(Markup('<pre style="{}">{}</pre>').format(_PRE, html), "\n".join(text))
+                marked_up += Markup("{}{}\n").format(margin, marked)
+    return Page(Markup('<pre style="{}">{}</pre>').format(_PRE, marked_up), "\n".join(text))
 
 
 def json_page(value: JSON, cut: int = CUT) -> Page:
@@ -102,14 +119,14 @@ def json_page(value: JSON, cut: int = CUT) -> Page:
 
 def columns(panels: Sequence[tuple[str, Page]], width: float = 22) -> Page:
     """Return titled panels side by side, as many in a row as are ``width`` rem wide."""
-    html = Markup("").join(
+    sections = Markup("").join(
         Markup('<section style="min-width:0"><strong>{}</strong>{}</section>').format(
             visible(title), page.html
         )
         for title, page in panels
     )
     text = "\n\n".join(f"{title}\n{page.text}" for title, page in panels)
-    return Page(Markup('<div style="{}">{}</div>').format(_GRID.format(width), html), text)
+    return Page(Markup('<div style="{}">{}</div>').format(_GRID.format(width), sections), text)
 
 
 def box(kind: str, title: str, *inside: Page) -> Page:
@@ -117,7 +134,7 @@ def box(kind: str, title: str, *inside: Page) -> Page:
     colour, sign = _BOXES[kind]
     body = join(inside)
     style = f"border-left:.3rem solid {colour};padding:.2rem .8rem;margin:.6rem 0"
-    html = Markup('<div style="{}"><strong>{} {}</strong>{}</div>').format(
+    framed = Markup('<div style="{}"><strong>{} {}</strong>{}</div>').format(
         style, sign, visible(title), body.html
     )
-    return Page(html, f"{sign} {title}\n{body.text}".rstrip())
+    return Page(framed, f"{sign} {title}\n{body.text}".rstrip())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from toolbench.course import layout
 from toolbench.course.players import RETRIES, is_scripted
 from toolbench.course.words import Words
 from toolbench.domain.case import Case
@@ -91,8 +92,8 @@ def results_page(view: RunView, words: Words) -> Page:
         [(code, words.of(CODES[code].meaning)) for code in CODES if code in found],
         columns=[words("column_code"), words("column_meaning")],
     )
-    page = html.table(table, words("results_caption"))
-    page += html.table(meanings, words("codes_caption")) if len(meanings) else html.EMPTY
+    page = layout.table(table, words("results_caption"))
+    page += layout.table(meanings, words("codes_caption")) if len(meanings) else html.EMPTY
     return page + html.paragraph(words("results_few", cases=len(table)), "note")
 
 
@@ -104,7 +105,7 @@ def right_answers(view: RunView, player: str) -> int:
 
 def wording_page(view: RunView, words: Words) -> Page:
     """Good beside bad descriptions, scenario by scenario, and what changed for each model."""
-    return html.table(wording_table(view, words), words("wording_caption")) + html.bullets(
+    return layout.table(wording_table(view, words), words("wording_caption")) + html.bullets(
         wording_lines(view, words)
     )
 

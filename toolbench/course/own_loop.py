@@ -203,7 +203,7 @@ class OwnLoop:
         kind = "good" if self.ended == "own_answered" else "bad"
         said = [html.paragraph(f"«{self.answer}»")] if self.answer else []
         ending = layout.box(kind, words(self.ended, detail=self.detail), *said)
-        return html.table(frame, caption, numbers=list(frame.columns[4:])) + ending
+        return layout.table(frame, caption, numbers=list(frame.columns[4:])) + ending
 
     def _shown(self, iteration: Iteration, ran: Ran | None) -> tuple[str, str, str]:
         if ran is not None:

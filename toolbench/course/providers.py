@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from toolbench.adapters import Offer, adapter_for, dialects
+from toolbench.course import layout
 from toolbench.course.words import Words, data
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig, Settings
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import ToolResult
-from toolbench.showing import html
 from toolbench.showing.html import Page
 
 ROWS = ("tools", "call", "result", "ids", "forced", "strict", "parallel", "thinking", "special")
@@ -77,7 +77,7 @@ def providers_page(words: Words) -> Page:
     columns = {"": [words(f"row_{name}") for name in ROWS]}
     for provider in providers():
         columns[f"{provider.title} ({provider.date})"] = [_MADE[name](provider, words) for name in ROWS]
-    return html.table(pd.DataFrame(columns), words("providers_caption"))
+    return layout.table(pd.DataFrame(columns), words("providers_caption"))
 
 
 def _tools(provider: Provider, words: Words) -> str:

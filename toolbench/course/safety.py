@@ -7,6 +7,7 @@ import time
 
 import pandas as pd
 
+from toolbench.course import layout
 from toolbench.course.words import Words
 from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON
@@ -51,7 +52,7 @@ def calculator_page(words: Words) -> Page:
             outcome = f"✘ {fault}"
         rows.append((expression, outcome, f"{1000 * (time.perf_counter() - started):.2f}"))
     names = [words(f"column_{name}") for name in ("expression", "outcome", "milliseconds")]
-    return html.table(pd.DataFrame(rows, columns=names), numbers=names[2:])
+    return layout.table(pd.DataFrame(rows, columns=names), numbers=names[2:])
 
 
 def whitelist_page(suite: Suite, words: Words) -> Page:
@@ -64,7 +65,7 @@ def whitelist_page(suite: Suite, words: Words) -> Page:
         rows.append((f"{name}({raw})", " → ".join(record.states), answer))
     names = [words(f"column_{name}") for name in ("proposed", "states", "told")]
     effects = ", ".join(f"{tool.name}: {tool.effect}" for tool in suite.contract.tools)
-    return html.table(pd.DataFrame(rows, columns=names)) + html.paragraph(words("effects", effects=effects))
+    return layout.table(pd.DataFrame(rows, columns=names)) + html.paragraph(words("effects", effects=effects))
 
 
 def errors_page(suite: Suite, words: Words) -> Page:
@@ -78,7 +79,7 @@ def errors_page(suite: Suite, words: Words) -> Page:
         for index, (tool, arguments) in enumerate(FAILURES)
     ]
     names = [words(f"column_{name}") for name in ("proposed", "bare", "helpful")]
-    return html.table(
+    return layout.table(
         pd.DataFrame([(call, bare.content, full.content) for call, bare, full in rows], columns=names)
     )
 

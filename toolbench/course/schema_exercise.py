@@ -148,7 +148,7 @@ def compared_page(answer: object, functions: Sequence[Callable[..., Any]], words
         ]
         rows.append((name, _differences(mine, generated) or "—"))
     names = [words("column_tool"), words("column_differs")]
-    return html.table(pd.DataFrame(rows, columns=names)) + layout.columns(panels, 30)
+    return layout.table(pd.DataFrame(rows, columns=names)) + layout.columns(panels, 30)
 
 
 def _differences(mine: Mapping[str, Any], generated: Mapping[str, Any]) -> str:

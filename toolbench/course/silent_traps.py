@@ -16,7 +16,6 @@ from toolbench.course.words import Words
 from toolbench.domain.config import Condition, ModelConfig
 from toolbench.domain.suite import Suite
 from toolbench.running import frozen_rates
-from toolbench.showing import html
 from toolbench.showing.html import Page
 
 FEW_TOKENS = 12
@@ -49,7 +48,9 @@ async def cut_page(suite: Suite, words: Words, players: Players, own: ModelConfi
     }
     frame = pd.DataFrame([facts.values()], columns=[words(key) for key in facts])
     rule = layout.box("note", words("cut_rule"))
-    return _panel(words, model, layout.json_page(said(model.protocol, move.body))) + html.table(frame) + rule
+    return (
+        _panel(words, model, layout.json_page(said(model.protocol, move.body))) + layout.table(frame) + rule
+    )
 
 
 async def memory_page(suite: Suite, words: Words, players: Players, own: ModelConfig) -> Page:
@@ -69,7 +70,7 @@ async def memory_page(suite: Suite, words: Words, players: Players, own: ModelCo
         rows.append((words(key), model.model, calls or words("no_call"), move.decision.text or "—"))
     names = [words(f"column_{name}") for name in ("wording", "player", "called", "answer")]
     truth = words("memory_truth", rate=rate("EUR", "RUB"), date=frozen_rates()["date"])
-    return html.table(pd.DataFrame(rows, columns=names)) + layout.box("note", truth)
+    return layout.table(pd.DataFrame(rows, columns=names)) + layout.box("note", truth)
 
 
 async def oversized_page(suite: Suite, words: Words, players: Players, own: ModelConfig) -> Page:
@@ -84,7 +85,7 @@ async def oversized_page(suite: Suite, words: Words, players: Players, own: Mode
         tokens = len(text) // CHARACTERS_A_TOKEN
         rows.append((words(key, cap=cap), f"{len(text)}", f"≈ {tokens}", f"≈ {tokens * ITERATIONS}"))
     names = [words(f"column_{name}") for name in ("what", "characters", "in_tokens", "resent")]
-    return html.table(pd.DataFrame(rows, columns=names), numbers=names[1:])
+    return layout.table(pd.DataFrame(rows, columns=names), numbers=names[1:])
 
 
 async def strings_page(suite: Suite, words: Words, players: Players, own: ModelConfig) -> Page:
@@ -99,7 +100,7 @@ async def strings_page(suite: Suite, words: Words, players: Players, own: ModelC
         for left, right in SPELLINGS
     ]
     names = [words(f"column_{name}") for name in ("one_model", "other_model", "same_text", "same_json")]
-    return html.table(pd.DataFrame(rows, columns=names))
+    return layout.table(pd.DataFrame(rows, columns=names))
 
 
 SILENT: Mapping[str, Callable[[Suite, Words, Players, ModelConfig], Awaitable[Page]]] = {
