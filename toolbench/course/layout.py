@@ -22,7 +22,7 @@ WIDTH = 64
 CUT = 150
 """Characters of a string that are shown."""
 
-_TEXT = "text-align:left;vertical-align:top;overflow-wrap:anywhere"
+_TEXT = "text-align:left;vertical-align:top;overflow-wrap:break-word"
 _NUMBER = "text-align:right;vertical-align:top;white-space:nowrap"
 _PRE = "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem;line-height:1.35;margin:.2rem 0"
 _GRID = (
