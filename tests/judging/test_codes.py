@@ -18,14 +18,12 @@ from toolbench.domain.validation import CODE_OF_KEYWORD
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "toolbench/judging").glob("*.py") if path.stem != "__init__")
-RULES = json.loads((ROOT / "toolbench/domain/schemas/rules.schema.json").read_text())
 FROM_DATA = {
     "issue.code": {*CODE_OF_KEYWORD.values(), "null_value", "empty_value", "schema_mismatch"},
     "call.error": {
         *("invalid_json", "trailing_text", "duplicate_key", "non_finite_number"),
         *("not_an_object", "double_encoded", "truncated"),
     },
-    "claim.code": set(RULES["properties"]["claims"]["additionalProperties"]["properties"]["code"]["enum"]),
 }
 """Expression in a check → the codes that it can stand for."""
 
@@ -37,6 +35,8 @@ def literals(node: ast.expr, function: ast.FunctionDef) -> set[str]:
             return {code}
         case ast.IfExp():
             return literals(node.body, function) | literals(node.orelse, function)
+        case ast.Name() if node.id in {argument.arg for argument in function.args.args}:
+            return set()
         case ast.Name():
             values = [
                 made.value
@@ -61,7 +61,7 @@ def raised(module: str, function: str, seen: frozenset[str] = frozenset()) -> It
     for call in ast.walk(node):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
-        if call.func.id == "Finding":
+        if call.func.id in ("Finding", "_finding"):
             layer = next(
                 (ast.literal_eval(given.value) for given in call.keywords if given.arg == "layer"), ""
             )

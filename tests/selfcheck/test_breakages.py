@@ -14,7 +14,6 @@ from toolbench.judging import arguments, order, policy, provenance, score, selec
 from toolbench.selfcheck.breakages import BREAKERS, MutationScore, mutation_score
 from toolbench.selfcheck.breaking import Workpiece
 from toolbench.selfcheck.donors import Donors
-from toolbench.selfcheck.judge_checks import claims_without_examples
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.traces import broken_traces
 
@@ -30,9 +29,9 @@ CODES = {
     "argument_mismatch", "ungrounded_argument", "forbidden_early_call", "skipped_step", "repeated_call",
     "race_before_result", "wrong_branch_after_error", "call_after_empty_result", "wrong_order",
     "unconfirmed_write", "foreign_object", "duplicate_operation", "not_permitted", "limit_exceeded",
-    "fact_mismatch", "claimed_action_without_success", "hidden_tool_failure", "false_success",
-    "missing_fact", "unanswered_question", "invented_value", "no_answer", "wrong_recovery", "loop_limit",
-    "truncated_text",
+    "fact_mismatch", "false_success", "hidden_tool_failure", "missing_fact", "unanswered_question",
+    "invented_value", "no_answer", "wrong_recovery", "loop_limit", "truncated_text",
+    "claims_check_without_call",
 }  # fmt: skip
 """Every code of the specification that is about one attempt (a budget ends an attempt unscored)."""
 
@@ -52,10 +51,6 @@ def test_every_code_has_a_breakage_that_it_must_report() -> None:
     codes = Counter(TOTAL.codes) or mutation_score((s, s.cases) for s in SUITES.values()).codes
     assert sorted(CODES - set(codes)) == []
     assert sorted(set(codes) - CODES) == []
-
-
-def test_every_claim_of_a_shipped_suite_has_sentences_that_make_it() -> None:
-    assert list(claims_without_examples(SUITES.values())) == []
 
 
 def test_every_breaker_has_something_to_break() -> None:

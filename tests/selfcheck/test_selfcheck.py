@@ -278,10 +278,3 @@ def test_a_finding_about_the_perfect_player_is_reported(monkeypatch: pytest.Monk
     faults = judge_checks.perfect_player([STUDIO]).faults
     assert any(fault.startswith("studio/en/amount (auto): repeated_call") for fault in faults)
     assert any("order_validity is" in fault for fault in faults)
-
-
-def test_suites_of_the_users_own_are_told_which_claims_were_not_tried() -> None:
-    own = replace(STUDIO, name="own")
-    section = judge_checks.breakage_score([(own, own.cases[:1])], "one case")
-    assert section.ok
-    assert any("own/charged/en, own/found/en" in note for note in section.notes)

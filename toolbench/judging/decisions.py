@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from toolbench.domain.case import Expectation
 from toolbench.domain.decision import ModelDecision
-from toolbench.judging.text import asks, contains_any, normalize, sentences
-from toolbench.judging.trace import Finding, Segment, Trace, short
+from toolbench.judging.facts import SAYING, mentions
+from toolbench.judging.given import given
+from toolbench.judging.leaks import leaked
+from toolbench.judging.questions import asked_text, asks, missing_slots, slots
+from toolbench.judging.reading.reader import read, read_as
+from toolbench.judging.reading.statements import Actor, Reading
+from toolbench.judging.text import contains_any
+from toolbench.judging.trace import Finding, Segment, Trace, results_of, short
 
 
 def called(decision: ModelDecision | None) -> bool:
@@ -25,9 +32,9 @@ def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
     yield from _first(trace, segment, segment.first)
     for turn in segment.turns[1:]:
         at = f"turns[{turn.index}]"
-        if not trace.control and "leaked_tool_call" in turn.decision.warnings:
+        if not trace.control and leaked(turn.decision, trace.offered):
             yield _leaked(turn.decision, at, "a call or an answer")
-        elif not trace.control and segment.expect.call_allowed and _asks_and_calls(turn.decision):
+        elif not trace.control and segment.expect.call_allowed and _asks_and_calls(turn.decision, trace.lang):
             yield _asked_and_called(turn.decision, at, "a call or an answer")
 
 
@@ -47,7 +54,7 @@ def _first(trace: Trace, segment: Segment, decision: ModelDecision) -> Iterator[
             )
         elif not expect.call_allowed:
             yield from _unwanted(trace, segment, at, wanted)
-        elif _asks_and_calls(decision):
+        elif _asks_and_calls(decision, trace.lang):
             yield _asked_and_called(decision, at, wanted)
         return
     if decision.kind == "refusal":
@@ -72,8 +79,8 @@ def _first(trace: Trace, segment: Segment, decision: ModelDecision) -> Iterator[
     yield from _text(trace, segment, decision, at, wanted)
 
 
-def _asks_and_calls(decision: ModelDecision) -> bool:
-    return called(decision) and any(sentence.endswith("?") for sentence in sentences(decision.text))
+def _asks_and_calls(decision: ModelDecision, lang: str) -> bool:
+    return called(decision) and "?" in decision.text and asks(read(decision.text, lang))
 
 
 def _asked_and_called(decision: ModelDecision, at: str, wanted: str) -> Finding:
@@ -97,27 +104,15 @@ def _unwanted(trace: Trace, segment: Segment, at: str, wanted: str) -> Iterator[
 
 
 def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, wanted: str) -> Iterator[Finding]:
-    expect, lang = segment.expect, trace.lang
-    if "leaked_tool_call" in decision.warnings and not trace.control:
-        yield _leaked(decision, at, wanted)
-        return
+    expect = segment.expect
     if trace.control:
         return
-    if "text" in expect.kinds:
-        if expect.contains_any and not contains_any(normalize(decision.text), expect.contains_any):
-            options = " | ".join(expect.contains_any)
-            yield Finding(
-                "wrong_text",
-                path=at,
-                expected=options,
-                actual=short(decision.text),
-                reason="none of the expected wordings occurs",
-            )
+    if leaked(decision, trace.offered):
+        yield _leaked(decision, at, wanted)
         return
-    if "clarification" in expect.kinds:
-        yield from _clarification(trace, segment, decision.text, at)
-    elif "tool_call" in expect.kinds:
-        what = "a question" if asks(decision.text, lang) else "text"
+    reading = read(decision.text, trace.lang)
+    if expect.call_required:
+        what = "a question" if asks(reading) else "text"
         yield Finding(
             "missed_call",
             path=at,
@@ -125,7 +120,13 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
             actual=short(decision.text),
             reason=f"{what} where a call was due",
         )
-    else:
+        return
+    if reading.markup or reading.language not in ("", read_as(trace.lang)):
+        # It is no answer at all, or none that this reader can judge: the answer's checks say so.
+        return
+    if expect.kinds == ("clarification",):
+        yield from missing_slots(trace, segment, reading, given(trace, segment, results_of(trace, segment)))
+    elif expect.kinds == ("refusal",) and not refuses(reading):
         yield Finding(
             "missing_refusal",
             path=at,
@@ -133,38 +134,33 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
             actual=short(decision.text),
             reason="text where a refusal was due",
         )
-
-
-def _clarification(trace: Trace, segment: Segment, text: str, at: str) -> Iterator[Finding]:
-    expect, lang = segment.expect, trace.lang
-    if not asks(text, lang):
-        yield Finding(
-            "missing_clarification",
-            path=at,
-            expected="a question",
-            actual=short(text),
-            reason="the text asks the user for nothing",
-        )
-        return
-    plain = normalize(text)
-    for name in expect.missing_fields:
-        words = [
-            word for tool in trace.suite.contract.tools for word in tool.ask_words.get(name, {}).get(lang, ())
-        ] or [name]
-        if not contains_any(plain, words):
-            yield Finding(
-                "missing_clarification",
-                path=at,
-                expected=f"a question about {name}",
-                actual=short(text),
-                reason=f"the question does not ask for {name} (none of: {', '.join(words)})",
-            )
-    if expect.contains_any and not contains_any(plain, expect.contains_any):
-        options = " | ".join(expect.contains_any)
+    if expect.contains_any and not _mentions(trace, expect, reading):
         yield Finding(
             "wrong_text",
             path=at,
-            expected=options,
-            actual=short(text),
+            expected=" | ".join(expect.contains_any),
+            actual=short(decision.text),
             reason="none of the expected wordings occurs",
         )
+
+
+def _mentions(trace: Trace, expect: Expectation, reading: Reading) -> bool:
+    """Whether a text has the expected words, refuses where it may, or asks for what the action needs."""
+    if mentions(expect.contains_any, reading.clauses, trace.lang):
+        return True
+    if "refusal" in expect.kinds:
+        return refuses(reading)
+    asked = asked_text(reading)
+    return "clarification" in expect.kinds and any(
+        contains_any(asked, words) for words in slots(trace).values()
+    )
+
+
+def refuses(reading: Reading) -> bool:
+    """Whether a text says that something cannot or will not be done."""
+    return any(
+        clause.mood in SAYING
+        and (clause.denied or "refused" in clause.concepts)
+        and clause.actor is not Actor.USER
+        for clause in reading.clauses
+    )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -18,7 +18,7 @@ from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.reading.reader import read
-from toolbench.judging.reading.statements import Clause, Value
+from toolbench.judging.reading.statements import Clause, Mood, Value
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Segment, Trace
 
@@ -29,6 +29,7 @@ _BASE = {
     "week": ("minute", 10080.0), "second": ("minute", 1 / 60), "kopeck": ("RUB", 0.01), "cent": ("USD", 0.01),
 }  # fmt: skip
 """Unit → the unit it is converted to, and the factor."""
+_ISO_CURRENCY = re.compile(r"[A-Z]{3}$")
 COUNTED = frozenset({"digit", "character"})
 """Units of what is counted in a spelling, not measured."""
 
@@ -51,8 +52,16 @@ class Given:
         All values.
     concepts
         What results, errors and user have said in words (names of the lexicon's concepts).
-    texts
-        The same, normalised, for looking up names.
+    result_concepts
+        Those of them that results say.
+    told
+        Values the user or the context gave.
+    mentioned
+        Known names that occur in it.
+    done, result_done
+        Predicates of what all of them, and of what results and context say was done.
+    text
+        All of it, normalised, for looking up names.
     records
         Objects of the results.
     """
@@ -60,10 +69,18 @@ class Given:
     lang: str
     values: tuple[Value, ...]
     concepts: frozenset[str]
-    lemmas: frozenset[str]
+    result_concepts: frozenset[str]
+    told: tuple[Value, ...]
+    done: frozenset[str]
+    result_done: frozenset[str]
     text: str
     records: tuple[Record, ...]
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """Known names that have been given."""
+        return self.named(self.text)
 
     @cached_property
     def dates(self) -> frozenset[date]:
@@ -78,21 +95,50 @@ class Given:
             name for name, forms in self.names.items() if any(contains(text, form) for form in forms)
         )
 
+    @cached_property
+    def _letters(self) -> str:
+        return _letters(self.text)
+
+    def repeats(self, clause: Clause) -> bool:
+        """Whether a clause is, word by word, something that was given."""
+        letters = _letters(clause.text)
+        return len(letters) > _REPEATED and letters in self._letters
+
     def has(self, value: Value) -> bool:
         """Whether a value was given, its unit left aside."""
-        return any(same(value, other, self) for other in self.values)
+        if any(same(value, other, self) for other in self.values):
+            return True
+        if value.kind == "name":
+            stem = normalize(value.spelled)
+            begun = [form for name in self.mentioned for form in self.names[name]]
+            known = self.named(stem) & self.mentioned or contains(self.text, value.text)
+            return bool(known) or any(
+                len(stem) > _STEM and normalize(form).startswith(stem) for form in begun
+            )
+        # A range may be put together from ends that were given one by one.
+        ends = [replace(value, low=end, high=end) for end in (value.low, value.high)]
+        return value.low != value.high and all(map(self.has, ends))
 
     def unit_differs(self, value: Value) -> bool:
-        """Whether the number was given, but never with this unit or without any."""
+        """Whether the number was given, but never with this unit and never without one."""
         alike = [other for other in self.values if same(value, other, self)]
-        return bool(value.unit and alike) and not any(fits(value, other) for other in alike)
+        units = {other.unit for other in alike}
+        return (
+            bool(value.unit and alike)
+            and not units & {None, value.unit}
+            and not any(map(partial(_converted, value), alike))
+        )
 
 
-def fits(stated: Value, given: Value) -> bool:
-    """Whether a stated number has a unit that the given one can have."""
-    if stated.unit is None or given.unit is None or stated.unit == given.unit:
-        return True
-    return False
+_TELLING = frozenset({Mood.ASSERTED, Mood.ABLE, Mood.CONDITIONAL})
+_STEM = 3
+"""Letters from which on the beginning of a name stands for it."""
+_REPEATED = 8
+"""Letters from which on equal words are a repetition and no chance."""
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", normalize(text))
 
 
 def same(stated: Value, given: Value, known: Given | None = None) -> bool:
@@ -110,15 +156,13 @@ def same(stated: Value, given: Value, known: Given | None = None) -> bool:
         return False
     if "time" in (stated.kind, given.kind):
         return _same_time(stated, given)
-    ends = ((stated.low, stated.high), (given.low, given.high))
-    return (
-        any(_near(one, other, stated.decimals) for one in set(ends[0]) for other in set(ends[1]))
-        and (
-            stated.low == stated.high
-            or given.low != given.high
-            or _near(stated.low, given.low, stated.decimals)
-        )
-    ) or _converted(stated, given)
+    if _converted(stated, given):
+        return True
+    low = _near(stated.low, given.low, stated.decimals)
+    high = _near(stated.high, given.high, stated.decimals)
+    if stated.low == stated.high:
+        return low or high
+    return low and high
 
 
 def _same_text(stated: Value, given: Value) -> bool:
@@ -170,6 +214,8 @@ def _same_date(stated: Value, given: Value, known: Given | None) -> bool:
     if stated.kind == "number" and stated.decimals == 2 and given.kind == "date":
         day, month = (int(part) for part in re.findall(r"\d+", stated.spelled)[:2])
         return given.text.endswith(f"-{month:02d}-{day:02d}")
+    if given.kind == "number" and given.decimals == 2:
+        return _same_date(given, stated, known)
     if stated.kind != "date" or given.kind != "date":
         return False
     if stated.text[0] in "+-" and stated.text[1] != "-":
@@ -179,8 +225,7 @@ def _same_date(stated: Value, given: Value, known: Given | None) -> bool:
         return known is not None and any(day + shift in known.dates for day in known.dates)
     if stated.text[0] == "-" or given.text[0] == "-":
         return stated.text[-5:] == given.text[-5:]
-    year, month, day = stated.text.split("-")
-    return given.text in (stated.text, f"{year}-{day}-{month}")
+    return given.text in (stated.text, f"{stated.text[:4]}-{stated.text[8:]}-{stated.text[5:7]}")
 
 
 def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Given:
@@ -192,7 +237,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
     told = [str(m.get("content") or "") for m in trace.case.messages if m["role"] == "assistant"]
     tools = trace.suite.contract.by_name
     records = tuple(chain.from_iterable(_records(record, tools.get(record.tool), lang) for record in results))
-    context = _leaves(dict(trace.case.context), None, lang)
+    context = tuple(_leaves(dict(trace.case.context), None, lang))
     readings = [read(text, lang) for text in (*users, *told)]
     values = [value for reading in readings for value in reading.values]
     values += [value for record in records for value in record.values]
@@ -203,6 +248,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
         for value in _limits(canonical_json(dict(tool.parameters)), canonical_json(dict(tool.limits)))
     ]
     spoken = [_spoken(record) for record in results]
+    spoken.append("\n".join(leaf.replace("_", " ") for _, leaf in _strings(dict(trace.case.context))))
     read_results = [read(text, lang) for text in spoken]
     clauses = [clause for reading in (*readings, *read_results) for clause in reading.clauses]
     text = normalize(
@@ -219,12 +265,31 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
     return Given(
         lang=lang,
         values=tuple(dict.fromkeys(values)),
-        concepts=frozenset().union(*(clause.concepts for clause in clauses)),
-        lemmas=frozenset(lemma for clause in clauses for lemma in clause.lemmas),
+        concepts=frozenset().union(
+            *(clause.concepts for one in readings for clause in one.clauses if _tells(clause)),
+            *(clause.concepts for one in read_results for clause in one.clauses),
+        ),
+        result_concepts=frozenset().union(
+            *(clause.concepts for one in read_results for clause in one.clauses if not clause.denied)
+        ),
+        told=(*(value for reading in readings for value in reading.values), *context),
+        done=_done(clauses),
+        result_done=_done(clause for one in read_results for clause in one.clauses),
         text=text,
         records=records,
         names=names(trace),
     )
+
+
+def _tells(clause: Clause) -> bool:
+    """Whether the user tells something; "close it" does not say that it is closed."""
+    return clause.mood in _TELLING and clause.completed
+
+
+def _done(clauses: Iterable[Clause]) -> frozenset[str]:
+    """Return the predicates that clauses say were carried out."""
+    told = (clause for clause in clauses if clause.completed and not clause.denied)
+    return frozenset(predicate for clause in told for predicate in clause.predicates)
 
 
 def names(trace: Trace) -> Mapping[str, tuple[str, ...]]:
@@ -246,8 +311,9 @@ def _names(tools: Sequence[ToolSpec]) -> Mapping[str, tuple[str, ...]]:
         for tool in tools
         for argument, synonyms in tool.synonyms.items()
         if "enum" not in tool.properties.get(argument, {})
-        and not tool.properties.get(argument, {}).get("type") == "integer"
+        and tool.properties.get(argument, {}).get("type") != "integer"
         for canonical, forms in synonyms.items()
+        if not _ISO_CURRENCY.match(canonical)
     ]
     return _names_of(json.dumps(pairs, ensure_ascii=False))
 
@@ -327,7 +393,11 @@ def _leaves(
     elif isinstance(value, int | float):
         yield Value("number", str(value), float(value), float(value), unit=_unit(tool, key, holder or {}))
     else:
-        yield from (replace(one, start=0, end=0) for one in read(str(value).replace("_", " "), lang).values)
+        # Services answer in English whatever the conversation's language.
+        for spoken in dict.fromkeys((lang, "en")):
+            yield from (
+                replace(one, start=0, end=0) for one in read(str(value).replace("_", " "), spoken).values
+            )
 
 
 def _unit(tool: ToolSpec | None, key: str, holder: Mapping[str, JSON]) -> str | None:
@@ -347,8 +417,3 @@ def _limits(schema: str, limits: str) -> tuple[Value, ...]:
     )
     found += re.findall(r"\{(\d+)\}", schema) + re.findall(r"\d+(?:\.\d+)?", limits)
     return tuple(Value("number", one, float(one), float(one)) for one in found)
-
-
-def mentioned(clauses: Iterable[Clause]) -> str:
-    """Return the normalised text of clauses, for looking up names."""
-    return normalize(" ".join(clause.text for clause in clauses))

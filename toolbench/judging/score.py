@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.config import Condition
@@ -16,12 +17,15 @@ from toolbench.judging.counts import Counts
 from toolbench.judging.decisions import called, check_decision
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
+from toolbench.judging.questions import asks
+from toolbench.judging.reading.reader import read
 from toolbench.judging.repairs import TierResult
-from toolbench.judging.text import asks
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever a verdict can change; part of every signature."""
+REVIEW = "review"
+"""Layer of findings that only a person can decide on."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,20 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was violated."""
+        """Whether nothing was violated, and nothing is left to a person."""
         return not self.findings
+
+    @property
+    def outcome(self) -> Literal["pass", "fail", "review"]:
+        """``review``: neither pass nor fail, because all that was found is unclear."""
+        if not self.findings:
+            return "pass"
+        return "review" if all(finding.layer == REVIEW for finding in self.findings) else "fail"
+
+    @property
+    def review(self) -> bool:
+        """Whether a person has to decide."""
+        return self.outcome == "review"
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -159,7 +175,7 @@ def _kind(trace: Trace, segment: Segment) -> str:
     first = segment.first
     if called(first):
         return "tool_call"
-    if first is not None and first.kind == "text" and asks(first.text, trace.lang):
+    if first is not None and first.kind == "text" and asks(read(first.text, trace.lang)):
         return "clarification"
     return first.kind if first is not None else "invalid"
 

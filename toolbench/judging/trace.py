@@ -174,6 +174,18 @@ class Trace:
         return [record for record in self.attempt.calls if record.turn < turn and record.result is not None]
 
 
+def results_of(trace: Trace, segment: Segment) -> list[CallRecord]:
+    """Return the calls whose results the answer of a segment rests on (earlier segments included)."""
+    if not segment.turns:
+        return []
+    return results_at(trace, segment.turns[-1])
+
+
+def results_at(trace: Trace, turn: TurnRecord) -> list[CallRecord]:
+    """Return the calls whose results were there when a turn was asked for."""
+    return [record for record in trace.results_before(turn.index) if record.rejection is None]
+
+
 def short(value: JSON, limit: int = 100) -> str:
     """Return a value as one short line."""
     text = " ".join(value.split()) if isinstance(value, str) else repr(value)

@@ -34,7 +34,10 @@ def missing_pieces(work: Workpiece) -> Iterator[Breakage]:
             code = {"fact": "missing_fact", "answer": "unanswered_question"}.get(piece.kind)
             if code is None:
                 continue
-            rest = [other.text for other in scene.answer if not _says(other.text, piece.options)]
+            # That it failed is a fact as well, told in whatever words.
+            told = not any(map(str.isdigit, piece.text))
+            others = [other for other in scene.answer if not (told and other.kind == "failure")]
+            rest = [other.text for other in others if not _says(other.text, piece.options)]
             script = work.with_answer(scene, " ".join([STATEMENT[work.lang], *rest]))
             yield Breakage(f"{piece.kind}_left_out", named(code), script, piece.text)
 
@@ -101,17 +104,16 @@ def claims(work: Workpiece) -> Iterator[Breakage]:
     """An action, a success or a value that no result stands for, claimed beside the right answer."""
     suite = work.performance.suite
     for scene in work.performance.scenes:
-        final = scene.expect.final
         succeeded = {record.tool for record in scene.results if record.succeeded}
-        for name, claim in suite.rules.claims.items():
-            licence = claim.licensed_by
-            free = licence is None or bool(succeeded & set(licence))
-            if free and name not in (final.no_claims if final else ()):
+        done = {one.tool for one in work.performance.case.policy.done}
+        for name, claim in claim_examples(suite.name).items():
+            if (succeeded | done) & set(claim["licensed_by"]):
                 continue
-            for sentence in claim_examples(suite.name, name, work.lang):
+            looked = "false_success" if scene.results else "claims_check_without_call"
+            for sentence in claim["said"].get(work.lang, ()):
                 text = f"{scene.moves[-1].text} {sentence}"
                 script = work.with_answer(scene, text)
-                yield Breakage(f"claim_{name}", named(claim.code), script, sentence)
+                yield Breakage(f"claim_{name}", named(claim["code"] or looked), script, sentence)
 
 
 def broken_off(work: Workpiece) -> Iterator[Breakage]:
@@ -138,9 +140,9 @@ def irrelevant(work: Workpiece) -> Iterator[Breakage]:
             yield Breakage("question_instead_of_facts", named("missing_fact"), script, text)
 
 
-def claim_examples(suite: str, claim: str, lang: str) -> Sequence[str]:
-    """Return sentences that make a claim of a suite, written by people and not from its patterns."""
-    found: Sequence[str] = _examples().get(suite, {}).get(claim, {}).get(lang, ())
+def claim_examples(suite: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return the claims of a suite that people wrote sentences for: code, licence, sentences."""
+    found: Mapping[str, Mapping[str, Any]] = _examples().get(suite, {})
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from toolbench.authoring.mutate import mutate_arguments
 from toolbench.domain.canonical import JSON, canonical_json
@@ -10,7 +10,6 @@ from toolbench.domain.case import Case
 from toolbench.domain.config import BUILT_IN_CONDITIONS
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
-from toolbench.selfcheck.break_answers import claim_examples
 from toolbench.selfcheck.breakages import mutation_score
 from toolbench.selfcheck.harmless import false_alarms
 from toolbench.selfcheck.oracle import perform
@@ -75,9 +74,6 @@ def breakage_score(chosen: Chosen, sample: str) -> Section:
         f"mutation score {_percent(total.score)}: {caught} of {total.made} breakages reported with the "
         f"right code; {len(total.kinds)} kinds, {len(total.codes)} codes; {sample}"
     ]
-    untried = list(claims_without_examples(suite for suite, _ in chosen))
-    if untried:
-        notes.append(f"claims that were never tried, for want of an example: {', '.join(untried)}")
     figures: dict[str, JSON] = {
         "score": total.score,
         "made": total.made,
@@ -86,15 +82,6 @@ def breakage_score(chosen: Chosen, sample: str) -> Section:
         "codes": dict(sorted(total.codes.items())),
     }
     return Section("mutation_score", "mistakes reported", total.made, faults, notes, figures)
-
-
-def claims_without_examples(suites: Iterable[Suite]) -> Iterator[str]:
-    """Yield every claim of the suites' rules that ``claims.json`` has no sentence for."""
-    for suite in suites:
-        for name, claim in suite.rules.claims.items():
-            for lang in claim.patterns:
-                if not claim_examples(suite.name, name, lang):
-                    yield f"{suite.name}/{name}/{lang}"
 
 
 def false_alarm_rate(chosen: Chosen, sample: str) -> Section:

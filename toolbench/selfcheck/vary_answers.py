@@ -111,6 +111,8 @@ def framed(work: Workpiece) -> Iterator[Variation]:
     """Politeness and offers around the answer, and the user's own words said again."""
     for kind, texts in AROUND.items():
         before, after = texts[work.lang]
+        if kind == "checked" and not all(scene.results for scene in work.performance.scenes):
+            continue
         script = every_answer(work, partial(_between, before, after))
         yield Variation(kind, script, before or after)
     quoted = {"ru": "Вы написали: «{}».", "en": 'You wrote: "{}".'}[work.lang]
@@ -133,6 +135,9 @@ def worded(work: Workpiece) -> Iterator[Variation]:
     for scene in work.performance.scenes:
         for piece in scene.answer:
             for option in piece.options:
+                # Results are in English; an answer in another language has to be in that language.
+                if work.lang != "en" and option.isascii() and not any(map(str.isdigit, option)):
+                    continue
                 text = frames(work.lang)[piece.kind].replace("{}", option)
                 yield from _told(work, scene, piece, text, f"{piece.kind}_worded")
             if piece.kind == "failure":

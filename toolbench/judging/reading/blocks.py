@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-_END = re.compile(r"[.!?…]+[\"'»”)\]]*(?=\s|$)|[^\S\n]*\n\s*|[^\S\n]*\|[^\S\n]*")
+_END = re.compile(r"…+(?=\s|$)|[.!?]+…*[\"'»”)\]]*(?=\s|$)|[^\S\n]*\n\s*|[^\S\n]*\|[^\S\n]*")
 MOST = 2000
 """Sentences that are read."""
 

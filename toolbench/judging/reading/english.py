@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import lemminflect
 
@@ -44,6 +44,10 @@ _BREAKS = frozenset(",;:–—()!?…")
 @cache
 def _words(name: str) -> frozenset[str]:
     return frozenset(lexicon(LANG).data["grammar"][name])
+
+
+_PLURAL = 4
+"""Letters from which on an unknown word in "s" is taken for a plural."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ def _form(word: str) -> _Form:
     lemma = verb if verb and verb != word else noun or verb or other or word
     if other and verb in ("", word) and noun in ("", word):
         lemma = other
+    if not known and len(word) > _PLURAL:
+        lemma = word.removesuffix("s")
     lemma = grammar["lemmas"].get(word, lemma)
     return _Form(lemma, verb, frozenset(tags), bool(noun), bool(other))
 
@@ -301,8 +307,11 @@ def _bare(chunk: Sequence[_Token], at: int, found: Sequence[_Verb]) -> _Verb | N
     before = chunk[place] if place >= 0 else None
     after = chunk[at + 1] if at + 1 < len(chunk) else None
     if before is None or before.mark or before.text in _words("joining"):
-        return _opening(token, after, at, bool(found))
+        return _opening(chunk, at)
     if before.text == "to":
+        return None
+    if before.text in _words("subjects") and found and found[-1].end == place:
+        # "leave it open": an object, no subject.
         return None
     if before.text in _words("subjects"):
         finite = bool(tags & {"VBD", "VBZ", "VBP"})
@@ -321,9 +330,12 @@ def _bare(chunk: Sequence[_Token], at: int, found: Sequence[_Verb]) -> _Verb | N
     return None
 
 
-def _opening(token: _Token, after: _Token | None, at: int, later: bool) -> _Verb | None:
+def _opening(chunk: Sequence[_Token], at: int) -> _Verb | None:
     """Return the verb that opens a clause: an imperative, a participle, a subjectless finite form."""
+    token, after = chunk[at], chunk[at + 1] if at + 1 < len(chunk) else None
     tags = token.form.tags
+    if at and chunk[at - 1].text in _words("degrees"):
+        return None
     noun_follows = (
         after is not None
         and (after.form.tags or after.form.lemma == "be")
@@ -335,7 +347,11 @@ def _opening(token: _Token, after: _Token | None, at: int, later: bool) -> _Verb
         after.text in _words("determiners") or after.text in ("me", "us", "it", "them")
     )
     sure = named or not token.form.noun or token.text in _words("imperatives")
-    if "VB" in tags and sure and not (noun_follows and token.form.noun and not named):
+    if (
+        "VB" in tags
+        and sure
+        and not (noun_follows and token.form.noun and not named and token.text not in _words("imperatives"))
+    ):
         return _Verb(token.form.verb, "VB", at, at + 1)
     if "VBG" in tags:
         return _Verb(token.form.verb, "VBG", at, at + 1)
@@ -364,6 +380,10 @@ def _chunks(tokens: Sequence[_Token]) -> Iterator[list[_Token]]:
             yield chunk
             chunk = []
             continue
+        after = tokens[at + 1].text if at + 1 < len(tokens) else ""
+        if chunk and token.text in ("and", "but") and after == "not":
+            yield chunk
+            chunk = []
         if (
             any(t.text not in _words("joining") for t in chunk)
             and token.text in _words("joining")
@@ -391,6 +411,11 @@ def _verbal_ahead(tokens: Sequence[_Token], start: int, joint: str) -> bool:
     return bool(_verbs(rest))
 
 
+def _to_do(tokens: Sequence[_Token]) -> bool:
+    """Whether an infinitive follows."""
+    return any(one.text == "to" and "VB" in other.form.tags for one, other in pairwise(tokens))
+
+
 def _denied(chunk: Sequence[_Token]) -> bool:
     """Whether an odd number of negations bears on the chunk's predicate."""
     count = 0
@@ -401,9 +426,10 @@ def _denied(chunk: Sequence[_Token]) -> bool:
             count += after not in ("only", "just", "to")
         elif token.text in _words("negators"):
             count += after not in grammar["harmless_after_no"]
-        elif (
-            token.form.lemma in grammar["denying"] and any(t.text == "to" for t in chunk[at + 1 : at + 4])
-        ) or token.text in ("unable", "impossible"):
+        elif (token.form.lemma in grammar["denying"] and _to_do(chunk[at + 1 : at + 5])) or token.text in (
+            "unable",
+            "impossible",
+        ):
             count += 1
     return count % 2 == 1
 
@@ -413,7 +439,6 @@ def clauses(text: str) -> Sequence[Clause]:
     found: list[Clause] = []
     quoted = list(_quotations(text))
     listing: Clause | None = None
-    block_text = ""
     for sentence in sentences(text, _words("abbreviations")):
         tokens = _tokens(sentence)
         if not tokens:
@@ -423,14 +448,14 @@ def clauses(text: str) -> Sequence[Clause]:
         if (
             listing is not None
             and sentence.block > listing.block
-            and all(not c.predicates or c.tense is Tense.NONE for c in read)
+            and not read[0].completed
+            and (not read[0].predicates or read[0].tense is Tense.NONE)
         ):
-            read = [replace(c, mood=listing.mood) for c in read]
-        elif read:
-            opens = sentence.text.rstrip().endswith(":") or block_text.endswith(":")
+            read = [replace(c, mood=listing.mood) if c.tense is Tense.NONE else c for c in read]
+        elif listing is None or sentence.block > listing.block:
+            opens = sentence.text.rstrip().endswith(":")
             ask = [c for c in read if c.mood in (Mood.REQUESTED, Mood.ASKED)]
-            listing = ask[-1] if ask and opens else None
-        block_text = sentence.text.rstrip()
+            listing = ask[-1] if ask and opens else None if sentence.block else listing
         found += read
     return found
 
@@ -508,7 +533,9 @@ def _condition(part: Sequence[_Token], verbs: Sequence[_Verb]) -> bool:
     words = [
         t.text
         for t in part
-        if not _is_adverb(t) and not t.mark and t.text not in ("and", "but", "so", "or", "that")
+        if (not _is_adverb(t) or t.text in _words("conditions"))
+        and not t.mark
+        and t.text not in ("and", "but", "so", "or", "that")
     ]
     if not words or not verbs:
         return False
@@ -538,17 +565,29 @@ def _clause(
     actor = _actor(part, main, previous)
     tense = _tense(main)
     denied = denied or _shares_negation(part, main, previous)
+    # "I'll choose standard and register it": the second verb is promised like the first.
+    shared = part[0].text in ("and", "or", "then") and main.tag == "VB" and not main.aux
+    if (
+        shared
+        and previous is not None
+        and previous.actor is Actor.ASSISTANT
+        and previous.tense is Tense.FUTURE
+    ):
+        predicates = _predicates(part, verbs, main)
+        return Clause(text, words, predicates, denied, False, previous.mood, Tense.FUTURE, Actor.ASSISTANT)
     mood = _mood(part, verbs, main, actor, tense, asked, conditional, previous, denied)
     completed = _completed(main, previous) and mood in (Mood.ASSERTED, Mood.ASKED, Mood.CONDITIONAL)
-    ongoing = main.tag == "VBG" and main.aux[-1:] == ["be"] and tense is Tense.PRESENT and main.lemma != "go"
-    ongoing = (
-        ongoing
-        or (main.tag == "VBG" and not main.aux and main.at == 0 and len(verbs) == 1)
-        or _letting(part, main)
-    )
+    ongoing = tense is Tense.PRESENT and _going_on(part, verbs, main)
     return Clause(
         text, words, _predicates(part, verbs, main), denied, completed, mood, tense, actor, ongoing=ongoing
     )
+
+
+def _going_on(part: Sequence[_Token], verbs: Sequence[_Verb], main: _Verb) -> bool:
+    """Whether the action is under way: "I'm checking", "is being checked", "Checking …", "let me check"."""
+    if main.tag == "VBG":
+        return main.aux[-1:] == ["be"] or (not main.aux and main.at == 0 and len(verbs) == 1)
+    return _letting(part, main) or (main.tag == "VBN" and any(t.text == "being" for t in part))
 
 
 def _pos(token: _Token) -> str:
@@ -605,6 +644,8 @@ def _actor(part: Sequence[_Token], main: _Verb, previous: Clause | None) -> Acto
         return Actor.ASSISTANT
     if subject == "you":
         return Actor.USER
+    if not before and part[0].text in ("which", "that", "who") and main.at:
+        return Actor.OTHER
     if not before:
         if (
             previous is not None
@@ -745,7 +786,7 @@ def _predicates(part: Sequence[_Token], verbs: Sequence[_Verb], main: _Verb) -> 
     if main.infinitive and (by_me or main.lemma in _words("have_way")):
         found.append(main.infinitive)
     if main.copula or main.lemma in _words("light"):
-        found += [t.form.lemma for t in part if t.form.noun]
+        found += [t.form.lemma for t in part if t.form.noun or "VBG" in t.form.tags]
     return tuple(dict.fromkeys(found))
 
 
@@ -765,7 +806,7 @@ _RANGE = re.compile(
     r"(?: o'clock)?(?P<part> (?:in the (?:morning|afternoon|evening)|at night))"
 )
 _FREE = re.compile(r"\b(?:free of charge|for free|at no (?:extra )?(?:cost|charge)|no (?:fee|charge)s?)\b")
-_NOON = re.compile(r"\b(noon|midday|midnight)\b")
+_NOON = re.compile(r"\b(?:at|by|until|till|from|to|before|after) (noon|midday|midnight)\b")
 
 
 def _hour(word: str) -> int | None:
@@ -829,7 +870,7 @@ def moments(text: str) -> Sequence[Value]:
     for match in _FREE.finditer(low):
         found.append(Value("money", match[0], 0.0, 0.0, start=match.start(), end=match.end()))
     for match in _NOON.finditer(low):
-        minutes = 0.0 if match[0] == "midnight" else 720.0
+        minutes = 0.0 if match[1] == "midnight" else 720.0
         _tell(found, match, minutes)
     return found
 

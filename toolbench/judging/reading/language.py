@@ -54,7 +54,13 @@ def language(text: str) -> str:
     # Names of tools and products are Latin in every language: a third of another script decides.
     script = "cyrillic" if cyrillic * 2 > latin else "latin"
     votes = {lang: sum(word in known for word in words) for lang, known in _short_words()[script].items()}
-    best = max(votes, key=lambda lang: (votes[lang], lang in ("en", "ru")))
+    if script == "cyrillic" and re.search("[іїєґ]", letters):
+        return "uk"
+    home = "ru" if script == "cyrillic" else "en"
+    best = max(votes, key=lambda lang: votes[lang])
+    # Neighbours share short words: another language must lead clearly.
+    if votes[best] <= 1.5 * votes[home] + 1:
+        best = home
     if (
         script == "latin"
         and best == "en"

@@ -11,6 +11,10 @@ The keys of a file:
     a result, the context or the user says so.
 ``acts``
     Name → phrases: what an assistant may say it has done, is doing or will do (``check``, ``pass_on`` …).
+``speaker``
+    The pronouns an assistant speaks of itself with.
+``harmless``
+    Verbs of talk and thought: to say that one has done them claims no action.
 ``values``
     ``months``, ``weekdays`` (form → number), ``units`` and ``currencies`` (name → lemmas and signs),
     ``numbers`` (word → number), ``ordinals``, ``day_halves`` (``am``/``pm`` → forms), ``range`` (pairs of
@@ -52,6 +56,7 @@ class Lexicon:
     concepts: Mapping[str, Concept]
     states: frozenset[str]
     acts: Mapping[str, Sequence[Phrase]]
+    harmless: frozenset[str]
     values: Mapping[str, Mapping[str, Any]]
     data: Mapping[str, Any]
 
@@ -93,9 +98,16 @@ def lexicon(lang: str) -> Lexicon:
     try:
         concepts = {
             name: Concept(phrases(entry.get("said", ())), phrases(entry.get("denied", ())))
-            for name, entry in {**data["concepts"], **data["states"]}.items()
+            for name, entry in {**data["concepts"], **data.get("states", {})}.items()
         }
         acts = {name: phrases(entry) for name, entry in data["acts"].items()}
-        return Lexicon(concepts, frozenset(data["states"]), acts, data["values"], data)
+        return Lexicon(
+            concepts,
+            frozenset(data.get("states", {})),
+            acts,
+            frozenset(data.get("harmless", ())),
+            data["values"],
+            data,
+        )
     except (AttributeError, KeyError, TypeError) as error:
         raise SuiteError(f"{where}: broken entry: {error!r}") from None

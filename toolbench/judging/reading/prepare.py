@@ -16,7 +16,10 @@ _STACKED = re.compile(
 )
 _BLANKS = re.compile(r"[^\S\n]+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufe0f]")
-_LINE_START = re.compile(r"(?m)^[ ]*(?:>[ ]*)*(?:#{1,6}[ ]+|[-*+•·–—][ ]+|\d{1,2}[.)][ ]+(?=\D))*")
+_LINE_START = re.compile(r"(?m)^[ ]*(?:>[ ]*)*(?:#{1,6}[ ]+|[-*+•·–—][ ]+)*")
+# A number at the start of a line is a list's only where the list begins with 1: "36." may be the answer.
+_FIRST, _SECOND = (re.compile(rf"(?m)^{n}[.)][ ]+\D") for n in (1, 2))
+_ITEM = re.compile(r"(?m)^\d{1,2}[.)][ ]+(?=\D)")
 _RULE = re.compile(r"(?m)^[ |:=-]{3,}$")
 # Stars and underscores around words are emphasis; a star between numbers multiplies.
 _EMPHASIS = re.compile(
@@ -43,5 +46,9 @@ def prepared(text: str) -> tuple[str, bool]:
 
 def prose(text: str) -> str:
     """Return a prepared text without headings, bullets, emphasis and rules."""
-    text = _RULE.sub("", text)
-    return _EMPHASIS.sub("", _LINE_START.sub("", text)).strip()
+    text = _LINE_START.sub("", _RULE.sub("", text))
+    # Marks around the whole reply quote nothing.
+    whole = re.fullmatch(r"\s*(?:«([^«»]*)»|\"([^\"]*)\"|“([^“”]*)”)\s*", text)
+    text = next(filter(None, whole.groups()), text) if whole else text
+    numbered = _FIRST.search(text) and _SECOND.search(text)
+    return _EMPHASIS.sub("", _ITEM.sub("", text) if numbered else text).strip()

@@ -13,7 +13,7 @@ from toolbench.judging.reading.language import language
 from toolbench.judging.reading.lexicon import lexicon, occurs
 from toolbench.judging.reading.markup import markup
 from toolbench.judging.reading.prepare import LIMIT, prepared, prose
-from toolbench.judging.reading.statements import Clause, Reader, Reading, Value
+from toolbench.judging.reading.statements import Clause, Mood, Reader, Reading, Value
 from toolbench.judging.reading.values import find_values
 
 READERS = {"en": "toolbench.judging.reading.english", "ru": "toolbench.judging.reading.russian"}
@@ -49,7 +49,7 @@ def _read(text: str, lang: str) -> Reading:
     plain = prose(_without(whole, found))
     module = reader(lang)
     values = find_values(plain, lang, module.lemma, module.moments(plain))
-    clauses = tuple(_filled(clause, values, lang) for clause in module.clauses(plain))
+    clauses = tuple(_filled(clause, plain, values, lang) for clause in module.clauses(plain))
     return Reading(
         text=plain,
         clauses=_owned(clauses),
@@ -67,7 +67,7 @@ def _without(text: str, spans: Sequence[tuple[str, int, int]]) -> str:
     return " ".join([*kept, text[at:]]) if spans else text
 
 
-def _filled(clause: Clause, values: Sequence[Value], lang: str) -> Clause:
+def _filled(clause: Clause, plain: str, values: Sequence[Value], lang: str) -> Clause:
     lemmas = [word.lemma for word in clause.words]
     concepts = frozenset(
         name
@@ -75,7 +75,8 @@ def _filled(clause: Clause, values: Sequence[Value], lang: str) -> Clause:
         if any(occurs(phrase, lemmas) for phrase in (concept.denied if clause.denied else concept.said))
     )
     own = tuple(value for value in values if clause.start <= value.start < clause.end)
-    return replace(clause, values=own, concepts=concepts)
+    text = plain[clause.start : clause.end].strip(" \n,;:|–-")
+    return replace(clause, text=text, values=own, concepts=concepts)
 
 
 def _owned(clauses: Sequence[Clause]) -> tuple[Clause, ...]:
@@ -86,11 +87,15 @@ def _owned(clauses: Sequence[Clause]) -> tuple[Clause, ...]:
     last: tuple[int, int, str] | None = None
     for clause in clauses:
         names = [value for value in clause.values if value.kind == "identifier"]
-        inherited = last[2] if last and not names and last[1] == clause.block else None
+        inherited = (
+            last[2]
+            if last and not names and last[1] == clause.block and last[0] >= clause.sentence - 1
+            else None
+        )
         done.append(
             replace(clause, values=tuple(_with_owner(value, names, inherited) for value in clause.values))
         )
-        if names:
+        if names and clause.mood is not Mood.QUOTED:
             last = (clause.sentence, clause.block, names[-1].text)
     return tuple(done)
 

@@ -6,14 +6,20 @@ conditions, purposes, relative clauses and quoted speech are clauses of their ow
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from toolbench.judging.reading import blocks
 from toolbench.judging.reading.russian_words import Token, grammar, tokens
 
-_BULLET = re.compile(r"\s*(?:[-*•·–—+]\s+|\(?\d{1,2}[.)]\s+|\|)?\s*")
+_ABBREVIATIONS = frozenset(
+    {
+        "т", "д", "п", "е", "г", "гг", "ул", "руб", "коп", "р", "тыс", "млн", "млрд", "им", "стр", "см", "др",
+        "пр", "тел", "кв", "корп", "мин", "сек", "шт", "кг", "напр", "т.е", "т.д", "т.п",
+    }
+)  # fmt: skip
+"""Words after which a dot ends no sentence."""
 _BREAKS = frozenset(",;:()[]…|")
 _DASHES = frozenset("-\u2012\u2013\u2014\u2015\u2212")
 _QUOTES = {"«": "»", "“": "”", "„": "“", '"': '"'}
@@ -64,19 +70,12 @@ class Sentence:
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text, line by line."""
-    from razdel import sentenize
-
-    position = 0
-    for block, line in enumerate(text.split("\n")):
-        bullet = _BULLET.match(line)
-        head = bullet.end() if bullet else 0
-        for piece in sentenize(line[head:]):
-            words = list(tokens(piece.text, position + head + piece.start))
-            if any(w.kind != "mark" for w in words):
-                ended = [w.text for w in words[-3:]]
-                told = any(w.pos in ("VERB", "PRTS") for w in words)
-                yield Sentence(parts(words), "?" in ended, ended[-1] == ":", told, block)
-        position += len(line) + 1
+    for piece in blocks.sentences(text, _ABBREVIATIONS):
+        words = list(tokens(piece.text.rstrip(), piece.start))
+        if any(w.kind != "mark" for w in words):
+            ended = [w.text for w in words[-3:]]
+            told = any(w.pos in ("VERB", "PRTS") for w in words)
+            yield Sentence(parts(words), "?" in ended, ended[-1] == ":", told, piece.block)
 
 
 def parts(words: Sequence[Token]) -> list[Part]:

@@ -66,8 +66,11 @@ def _grammar(lang: str) -> _Grammar:
     joint = rf"(?: ?(?:-|–|—|,|/) ?| (?:{_any(data.get('joints', ()))}) )"
     year = r"(?:,? (?P<year>\d{4}))?"
     # After "from 9 to 11 or" only the last number is a day.
+    # "The 12 may be late" holds no date.
+    verb = r"(?! (?:be|have|not|take|need|want|also)\b)"
     first = r"(?<!from )(?<!between )(?<!to )(?<!at )(?<!с )(?<!до )(?<!по )"
-    later = rf"{day}(?:{joint}{day}){{0,6}}"
+    # After "December 2," comes the hour or the year, no other day.
+    later = rf"{day}(?:{joint.replace(',', '')}{day}){{0,6}}"
     days = rf"(?:{first}{day}{joint}(?:the )?){{0,6}}{day}"
     month = rf"(?:{_any(months)})"
     of = rf"(?:(?:{_any(data.get('of', ()))}) )?"
@@ -90,7 +93,7 @@ def _grammar(lang: str) -> _Grammar:
     )
     return _Grammar(
         day_month=re.compile(
-            rf"(?<![\w.,])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w)\.?{year}",
+            rf"(?<![\w.,])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w){verb}\.?{year}",
             re.I,
         ),
         month_day=re.compile(
@@ -168,10 +171,13 @@ def find_values(text: str, lang: str, lemma: Callable[[str], str], told: Sequenc
         Values the language's reader has found itself; their places are left alone.
     """
     scan = _Scan(text, lang, lemma)
-    for value in told:
+    _contacts(scan)
+    _dates(scan)
+    free = [value for value in told if not any(scan.taken[value.start : value.end])]
+    for value in free:
         scan.taken[value.start : value.end] = b"\1" * (value.end - value.start)
-        scan.values.append(value)
-    for find in (_contacts, _dates, _identifiers, _days, _clocks, _numbers, _number_words):
+    scan.values += free
+    for find in (_identifiers, _days, _clocks, _numbers, _number_words):
         find(scan)
     return sorted(scan.values, key=lambda value: value.start)
 

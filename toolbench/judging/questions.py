@@ -1,0 +1,164 @@
+"""Questions: is what is missing asked for, and nothing else?
+
+``missing_clarification`` and ``needless_question``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from toolbench.domain.record import CallRecord
+from toolbench.judging.given import Given
+from toolbench.judging.reading.statements import Actor, Clause, Mood, Reading
+from toolbench.judging.text import contains_any, normalize
+from toolbench.judging.trace import Finding, Segment, Trace, short
+
+_MARKS = frozenset('«»“”"')
+"""A question with quotation marks is somebody else's."""
+_SHORT = 3
+"""Words of a question that only points at what was just told: "Which one?"."""
+_IDENTIFIER = re.compile(r"[^\W\d_]+-\w*\d\w*")
+ASKING = frozenset({Mood.ASKED, Mood.REQUESTED})
+
+
+def asks(reading: Reading) -> bool:
+    """Whether a text asks the user for something: a question, a request, an offer to be accepted."""
+    return any(clause.mood in ASKING or _offers(clause, reading) for clause in reading.clauses)
+
+
+def _offers(clause: Clause, reading: Reading) -> bool:
+    """Whether a clause waits for the user: an offer, or a condition that the user gives something."""
+    if clause.mood is Mood.OFFERED:
+        return True
+    return clause.mood is Mood.CONDITIONAL and clause.actor is Actor.USER and "giving" in clause.concepts
+
+
+def asked_text(reading: Reading) -> str:
+    """Return, normalised, the sentences that ask, and those right around them on the same line."""
+    asking = [clause for clause in reading.clauses if clause.mood in ASKING or _offers(clause, reading)]
+    sentences = {clause.sentence for clause in asking}
+    return _text_of(reading, sentences)
+
+
+def _text_of(reading: Reading, sentences: Collection[int]) -> str:
+    """Return the words of sentences, identifiers left out: naming an order does not ask for one."""
+    said = " ".join(clause.text for clause in reading.clauses if clause.sentence in sentences)
+    return normalize(_IDENTIFIER.sub(" ", said))
+
+
+def slots(trace: Trace) -> dict[str, list[str]]:
+    """Return argument → the words it is asked for with, over the tools on offer."""
+    found: dict[str, list[str]] = {}
+    for tool in trace.offered.values():
+        for name, words in tool.ask_words.items():
+            choices = [
+                choice for choice in tool.properties.get(name, {}).get("enum", ()) if isinstance(choice, str)
+            ]
+            found.setdefault(name, []).extend([*words.get(trace.lang, ()), *choices])
+    return found
+
+
+def _confirms(clause: Clause, given: Given) -> bool:
+    """Whether a question shows an identifier made of what the user gave: "is that ORD-310001?"."""
+    named = [re.sub(r"\D", "", value.text) for value in clause.values if value.kind == "identifier"]
+    return clause.mood is Mood.ASKED and any(digits and digits in given.text for digits in named)
+
+
+def missing_slots(trace: Trace, segment: Segment, reading: Reading, given: Given) -> Iterator[Finding]:
+    """Report what had to be asked for and is not."""
+    if not asks(reading):
+        yield Finding(
+            "missing_clarification", path="final", expected="a question", actual=short(reading.text),
+            reason="the text asks the user for nothing",
+        )  # fmt: skip
+        return
+    text, known = asked_text(reading), slots(trace)
+    # "It has a digit too few. Could you send all ten?" asks for what the sentence before is about.
+    before = _text_of(reading, {s - 1 for s in _pointing_back(reading, known)})
+    for name in segment.expect.missing_fields:
+        words = known.get(name) or [name]
+        malformed = len(segment.expect.missing_fields) == 1 and any(
+            "malformed" in clause.concepts for clause in reading.clauses
+        )
+        malformed = malformed or any(_confirms(clause, given) for clause in reading.clauses)
+        if not malformed and not contains_any(f"{text} {before}", words):
+            reason = f"the question does not ask for {name} (none of: {', '.join(words)})"
+            yield Finding(
+                "missing_clarification", path="final", expected=f"a question about {name}",
+                actual=short(reading.text), reason=reason,
+            )  # fmt: skip
+
+
+def _pointing_back(reading: Reading, known: Mapping[str, Sequence[str]]) -> Iterator[int]:
+    """Yield the sentences that ask without naming any slot."""
+    for sentence in {clause.sentence for clause in reading.clauses if clause.mood in ASKING}:
+        text = _text_of(reading, {sentence})
+        if not any(contains_any(text, words) for words in known.values()):
+            yield sentence
+
+
+def check_questions(
+    trace: Trace, segment: Segment, reading: Reading, results: Sequence[CallRecord], given: Given
+) -> Iterator[Finding]:
+    """Report questions for what is known or of no use."""
+    expect = segment.expect
+    failed = any(not record.succeeded for record in results)
+    if "clarification" in expect.kinds and not expect.missing_fields:
+        return
+    # A call that is missing or could not run is the fault; what is asked instead is its consequence.
+    if (expect.call_required and not segment.calls) or any(made.record.rejection for made in segment.calls):
+        return
+    wanted, known = set(expect.missing_fields), slots(trace)
+    asked = _hits(asked_text(reading), known) & wanted
+    if wanted and not asked:
+        # What is wrong is that the right question is missing; the decision's check says so.
+        return
+    back = {s for s in _pointing_back(reading, known) if wanted & _hits(_text_of(reading, {s - 1}), known)}
+    quoted = {
+        clause.sentence for clause in reading.clauses if given.repeats(clause) or _MARKS & set(clause.text)
+    }
+    polite = quoted | {clause.sentence for clause in reading.clauses if "courtesy" in clause.concepts}
+    for clause in reading.clauses:
+        if (
+            given.repeats(clause)
+            or clause.mood not in ASKING
+            or clause.sentence in polite
+            or not _demands(clause)
+        ):
+            continue
+        if ("choice" in clause.concepts or len(clause.words) <= _SHORT) and results:
+            continue
+        hit = _hits(_text_of(reading, {clause.sentence}), known)
+        if hit & wanted or clause.sentence in back or (failed and _about_the_failure(clause, hit, results)):
+            continue
+        if hit:
+            yield _needless(clause, f"asks for {', '.join(sorted(hit))}, which is known or of no use")
+        elif not asked and "malformed" not in clause.concepts:
+            yield _needless(clause, "asks for something no tool can use")
+
+
+def _about_the_failure(clause: Clause, hit: set[str], results: Sequence[CallRecord]) -> bool:
+    """Whether a question after an error concerns an argument of a call that failed."""
+    failed = {name for record in results if not record.succeeded for name in (record.arguments or {})}
+    return bool(hit & failed) or bool(clause.concepts & {"later", "verify"})
+
+
+def _hits(text: str, known: Mapping[str, Sequence[str]]) -> set[str]:
+    """Return the slots a normalised text names."""
+    return {name for name, words in known.items() if contains_any(text, words)}
+
+
+def _demands(clause: Clause) -> bool:
+    """Whether a clause demands a thing, not consent or an action."""
+    return "giving" in clause.concepts and not clause.concepts & {"verify", "later"}
+
+
+def _needless(clause: Clause, reason: str) -> Finding:
+    return Finding(
+        "needless_question",
+        path="final",
+        expected="no such question",
+        actual=short(clause.text),
+        reason=reason,
+    )
