@@ -282,6 +282,24 @@ async def test_a_students_loop_plays_on_every_wire_with_tokens_and_cost(
     chapter.close()
 
 
+@pytest.mark.parametrize(
+    ("model", "protocol", "profile"),
+    [
+        ("sim-deepseek-thinking", "chat_completions", "deepseek"),
+        ("sim-gemini", "generate_content", "gemini"),
+        ("sim-claude-bound", "messages", "anthropic"),
+    ],
+)
+async def test_what_a_provider_wants_back_comes_back_from_a_students_loop(
+    model: str, protocol: str, profile: str, tmp_path: Path
+) -> None:
+    chapter = make("en", tmp_path, {**CONFIG, "model": model, "protocol": protocol, "profile": profile})
+    page = (await chapter.play("two_cities")).text
+    assert "The loop returned the model's answer" in page
+    assert page.count("get_time") == 2
+    chapter.close()
+
+
 async def test_what_is_not_ready_is_lent_and_a_bad_loop_is_ended(chapter: Chapter) -> None:
     page = (await chapter.play("percent")).text
     assert chapter.words.of(data("exercises")["titles"]["loop"]) in page.splitlines()[0]
