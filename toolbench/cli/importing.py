@@ -121,6 +121,55 @@ def openapi(file: Path, tags: tuple[str, ...], operations: tuple[str, ...], **op
     finish_import(import_openapi(str(file), tags, operations), file.stem, **options)
 
 
+@import_.command()
+@click.argument("file", type=EXISTING)
+@click.option("--suite", required=True, help="Suite the cases belong to.")
+@click.option("--tools", type=EXISTING, help="List of tools to make the suite of, when it is not there yet.")
+@click.option("--lang", type=click.Choice(["en", "ru"]), help="Language  [default: by the letters].")
+@click.option("--into", type=EXISTING, default=Path(), help="Workspace  [default: here].")
+@plain_errors
+def cases(file: Path, suite: str, tools: Path | None, lang: str | None, into: Path) -> None:
+    """Cases in JSON Lines, JSON or CSV: an input and the right call or kind of answer.
+
+    \b
+    Examples:
+      toolbench import cases cases.jsonl --suite shop
+      toolbench import cases cases.csv --suite shop --tools tools.json
+    """
+    from dataclasses import replace
+
+    from toolbench.authoring.importing import import_cases, read_source, write_cases, write_suite
+    from toolbench.domain.contract import Contract
+
+    if tools is None:
+        names = list(Contract.load(into / "contracts" / suite / "tools.json").by_name)
+        material = import_cases(str(file), names, lang)
+        tell(material, write_cases(into, suite, material))
+        return
+    listed = read_source(f"openai-tools:{tools}")
+    found = import_cases(str(file), [tool["name"] for tool in listed.tools], lang)
+    material = replace(listed, cases=found.cases, remarks=(*listed.remarks, *found.remarks))
+    tell(material, write_suite(into, suite, material))
+
+
+@import_.command()
+@click.argument("file", type=EXISTING)
+@click.option("--suite", "suites", multiple=True, required=True, help="Suite to run (repeat).")
+@click.option("--to", type=EXISTING, default=Path("config.json"), show_default=True, help="File to write.")
+@plain_errors
+def config(file: Path, suites: tuple[str, ...], to: Path) -> None:
+    """A configuration with settings at the top and entries without a protocol.
+
+    \b
+    Example:
+      toolbench import config their.json --suite shop
+    """
+    from toolbench.authoring.importing import import_config
+
+    _list("changed or left out", import_config(file, to, suites))
+    item(f"{to}: written")
+
+
 def _import(kind: str, source: str, fallback: str, **options: Any) -> None:
     """Read a source of tools and write its suite."""
     from toolbench.authoring.importing import SOURCES

@@ -18,7 +18,9 @@ from toolbench.errors import InputError
     "--cases", type=EXISTING, multiple=True, help="Case file(s) to use instead of the configuration's suites."
 )
 @click.option("--tools", type=EXISTING, help="Contract (tools.json) that belongs to --cases.")
-@click.option("--output", type=EXISTING, help="The run's folder  [default: runs/<time>].")
+@click.option(
+    "--output", type=EXISTING, help="The run's folder  [default: runs/<time>]; an ending .jsonl is left off."
+)
 @click.option(
     "--conditions", multiple=True, help="Keep only these conditions (repeat, or separate by commas)."
 )
@@ -78,6 +80,8 @@ def run(
         live_rates=live_rates,
     )
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    # Other benches name the log itself; here the log is in the run's folder.
+    folder = folder.with_suffix("") if folder.suffix == ".jsonl" and not folder.exists() else folder
     if until:
         from toolbench.cli.sequential import run_until
         from toolbench.numbers.sequence import Rule

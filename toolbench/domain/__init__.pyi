@@ -16,6 +16,7 @@ from .case import Permissions as Permissions
 from .codes import CODES as CODES
 from .config import BUILT_IN_CONDITIONS as BUILT_IN_CONDITIONS
 from .config import EMBEDDED as EMBEDDED
+from .config import PLACEHOLDER as PLACEHOLDER
 from .config import REDACTED as REDACTED
 from .config import SECRET_NAME as SECRET_NAME
 from .config import Condition as Condition
