@@ -62,6 +62,8 @@ class ErrorReport:
         Machine fields, in lower case, from every layer that routers put around an error.
     texts
         The messages in the error's own words, innermost last.
+    whole
+        The same with what they quote.
     wait
         Seconds that the server asks to wait.
     generated
@@ -73,6 +75,7 @@ class ErrorReport:
     params: set[str] = field(default_factory=set)
     quotas: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
     wait: float | None = None
     generated: str = ""
 
@@ -110,7 +113,7 @@ class ErrorReport:
 
     def _add_text(self, text: str, depth: int) -> None:
         """Take in a message; an error that a router has put into it as JSON is a layer of its own."""
-        start = text.find("{")
+        whole, start = text, text.find("{")
         inner: JSON = None
         if start != -1:
             try:
@@ -120,9 +123,11 @@ class ErrorReport:
         if isinstance(inner, Mapping) and not too_deep(inner):
             if {"error", "message", "msg", "detail"} & set(inner):
                 self.add(inner, depth + 1)
+                whole = text[:start]
             text = text[:start]
         if text.strip():
             self.texts.append(" ".join(text.split()))
+            self.whole.append(whole.strip())
 
     @cached_property
     def clauses(self) -> list[str]:
@@ -247,7 +252,7 @@ def _fault(row: Row | None, report: ErrorReport, code: str, message: str) -> Tra
         retryable=row.outcome == "retry",
         unsupported=row.outcome == "unsupported",
         decides=decides,
-        generated=(report.generated or report.texts[-1]) if decides and report.texts else "",
+        generated=(report.generated or report.whole[-1]) if decides and report.whole else "",
     )
 
 

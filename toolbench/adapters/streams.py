@@ -120,8 +120,9 @@ class EventAssembler(ABC):
             raise TransportError(
                 "incomplete_stream", "the stream broke off before its end", 200, retryable=True
             )
+        body = self.body()
         noted = {STREAM_WARNINGS: list(dict.fromkeys(self.warnings))} if self.warnings else {}
-        return {**self.body(), **({"error": self._reported} if self._reported else {}), **noted}
+        return {**body, **({"error": self._reported} if self._reported else {}), **noted}
 
     def _take(self, text: str, whole: bool) -> bool:
         if text.strip() == "[DONE]":
