@@ -71,73 +71,73 @@ def piece(
 
 
 @quirk("Q1-empty-arguments-of-a-tool-without-parameters")
-def _() -> None:
+def empty_arguments_of_a_tool_without_parameters() -> None:
     decision = read("chat_completions", chat_calls(chat_call("", "stop")))
     assert decision.kind == "tool_call"
     assert (decision.calls[0].arguments, decision.calls[0].raw_arguments) == ({}, "")
 
 
 @quirk("Q1-empty-arguments-of-a-tool-that-needs-some")
-def _() -> None:
+def empty_arguments_of_a_tool_that_needs_some() -> None:
     assert errors("") == ["invalid_json"]
 
 
 @quirk("Q2-arguments-encoded-twice")
-def _() -> None:
+def arguments_encoded_twice() -> None:
     assert errors(json.dumps('{"city": "Oslo"}')) == ["double_encoded"]
 
 
 @quirk("Q2-object-wires-with-a-text-that-holds-the-object")
-def _() -> None:
+def object_wires_with_a_text_that_holds_the_object() -> None:
     for protocol in OBJECT_WIRES:
         decision = read(protocol, reply(protocol, calls=[("toolu_a", "look", '{"city": "Oslo"}')]))
         assert [call.error for call in decision.calls] == ["double_encoded"], protocol
 
 
 @quirk("Q2-one-property-encoded-twice-stays-as-it-is")
-def _() -> None:
+def one_property_encoded_twice_stays_as_it_is() -> None:
     call = read("chat_completions", chat_calls(chat_call('{"city": "[1]"}'))).calls[0]
     assert call.arguments == {"city": "[1]"}
 
 
 @quirk("Q3-two-objects-glued-together")
-def _() -> None:
+def two_objects_glued_together() -> None:
     assert errors('{"city":"a"}{"city":"b"}', '{"city":"a"} Done.') == ["trailing_text", "trailing_text"]
 
 
 @quirk("Q4-nan-and-infinity")
-def _() -> None:
+def nan_and_infinity() -> None:
     texts = ['{"city": NaN}', '{"city": Infinity}', '{"city": 1e999}']
     assert errors(*texts) == ["non_finite_number"] * 3
 
 
 @quirk("Q4-nan-on-an-object-wire")
-def _() -> None:
+def nan_on_an_object_wire() -> None:
     for protocol in OBJECT_WIRES:
         decision = read(protocol, reply(protocol, calls=[("a", "look", {"city": float("nan")})]))
         assert [call.error for call in decision.calls] == ["non_finite_number"], protocol
 
 
 @quirk("Q5-duplicate-keys")
-def _() -> None:
+def duplicate_keys() -> None:
     assert errors('{"city": "a", "city": "b"}', '{"x": {"y": 1, "y": 1}}') == ["duplicate_key"] * 2
 
 
 @quirk("Q6-cut-arguments-with-finish-length")
-def _() -> None:
+def cut_arguments_with_finish_length() -> None:
     decision = read("chat_completions", chat_calls(chat_call('{"city": "Os'), finish="length"))
     assert (decision.kind, decision.reason, decision.calls[0].error) == ("invalid", "truncated", "truncated")
 
 
 @quirk("Q6-cut-arguments-with-a-finish-that-hides-it")
-def _() -> None:
+def cut_arguments_with_a_finish_that_hides_it() -> None:
     body = chat_calls(chat_call('{"city": "Os'), usage={"prompt_tokens": 9, "completion_tokens": 64})
     assert read("chat_completions", body, max_output_tokens=64).reason == "truncated"
     assert read("chat_completions", body, max_output_tokens=500).calls[0].error == "invalid_json"
 
 
 @quirk("Q6-a-call-that-parses-is-not-executed-after-a-cut")
-def _() -> None:
+def a_call_that_parses_is_not_executed_after_a_cut() -> None:
     for protocol, key, value in (
         ("messages", "stop_reason", "max_tokens"),
         ("ollama_chat", "done_reason", "length"),
@@ -148,26 +148,26 @@ def _() -> None:
 
 
 @quirk("Q6-a-call-item-that-says-it-is-incomplete")
-def _() -> None:
+def a_call_item_that_says_it_is_incomplete() -> None:
     body = reply("responses", calls=[("a", "stop", {})])
     body["output"][0]["status"] = "incomplete"
     assert read("responses", body).reason == "truncated"
 
 
 @quirk("Q7-valid-json-that-is-no-object")
-def _() -> None:
+def valid_json_that_is_no_object() -> None:
     assert errors("[1]", '"text"', "3", "null", "true") == ["not_an_object"] * 5
 
 
 @quirk("Q8-finish-stop-with-calls")
-def _() -> None:
+def finish_stop_with_calls() -> None:
     for protocol in PROTOCOLS:
         body = reply(protocol, calls=[("call_a", "look", {"city": "Oslo"})])
         assert read(protocol, body).kind == "tool_call", protocol
 
 
 @quirk("Q9-finish-says-calls-but-there-are-none")
-def _() -> None:
+def finish_says_calls_but_there_are_none() -> None:
     body = chat({"content": "Let me look.", "tool_calls": []}, "tool_calls")
     assert read("chat_completions", body).reason == "finish_without_call"
     body = {**reply("messages", "Let me look."), "stop_reason": "tool_use"}
@@ -175,7 +175,7 @@ def _() -> None:
 
 
 @quirk("Q10-id-missing-empty-null-or-repeated")
-def _() -> None:
+def id_missing_empty_null_or_repeated() -> None:
     given = [None, "", "null", "call_a", "call_a", 7]
     decision = read("chat_completions", chat_calls(*(chat_call("{}", "stop", id=id_) for id_ in given)))
     ids = [call.id for call in decision.calls]
@@ -186,7 +186,7 @@ def _() -> None:
 
 
 @quirk("Q10-stand-in-ids-never-repeat-over-turns")
-def _() -> None:
+def stand_in_ids_never_repeat_over_turns() -> None:
     for protocol in ("chat_completions", "responses", "messages"):
         body = reply(protocol, calls=[("", "stop", {})])
         request, calls = with_results(protocol, body, [ok()])
@@ -195,7 +195,7 @@ def _() -> None:
 
 
 @quirk("Q11-foreign-ids-are-spelled-as-mistral-wants-them")
-def _() -> None:
+def foreign_ids_are_spelled_as_mistral_wants_them() -> None:
     history = [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "tool_calls": [{"id": "call_long_1", "name": "stop", "arguments": {}}]},
@@ -211,14 +211,14 @@ def _() -> None:
 
 
 @quirk("Q11-an-id-that-mistral-made-stays")
-def _() -> None:
+def an_id_that_mistral_made_stays() -> None:
     body = chat_calls(chat_call("{}", "stop", id="aB3dE6gH9"))
     request, _ = with_results("chat_completions", body, [ok()], profile="mistral")
     assert request.body["messages"][-1]["tool_call_id"] == "aB3dE6gH9"
 
 
 @quirk("Q11-responses-answers-the-call-id-not-the-item-id")
-def _() -> None:
+def responses_answers_the_call_id_not_the_item_id() -> None:
     item = {"type": "function_call", "id": "fc_9", "call_id": "call_9", "name": "stop", "arguments": "{}"}
     request, _ = with_results("responses", {"status": "completed", "output": [item]}, [ok()])
     assert request.body["input"][-2] == item
@@ -226,7 +226,7 @@ def _() -> None:
 
 
 @quirk("Q11-ids-that-the-messages-wire-refuses")
-def _() -> None:
+def ids_that_the_messages_wire_refuses() -> None:
     request, _ = with_results("messages", reply("messages", calls=[("a.b:c", "stop", {})]), [ok()])
     use, result = request.body["messages"][1]["content"][0], request.body["messages"][2]["content"][0]
     assert use["id"] == result["tool_use_id"]
@@ -234,13 +234,13 @@ def _() -> None:
 
 
 @quirk("Q12-index-always-zero")
-def _() -> None:
+def index_always_zero() -> None:
     calls = fragments(piece(0, "a", "look", '{"city":1}'), piece(0, "b", "look", '{"city":2}'))
     assert [(call.id, call.arguments) for call in calls] == [("a", {"city": 1}), ("b", {"city": 2})]
 
 
 @quirk("Q12-index-always-zero-in-fragments")
-def _() -> None:
+def index_always_zero_in_fragments() -> None:
     calls = fragments(
         piece(0, "a", "look", '{"ci'),
         piece(0, None, None, 'ty":1}'),
@@ -251,7 +251,7 @@ def _() -> None:
 
 
 @quirk("Q12-index-missing")
-def _() -> None:
+def index_missing() -> None:
     calls = fragments(
         piece(None, "a", "look", '{"ci'),
         piece(None, None, None, 'ty":1}'),
@@ -261,7 +261,7 @@ def _() -> None:
 
 
 @quirk("Q12-index-and-id-missing")
-def _() -> None:
+def index_and_id_missing() -> None:
     calls = fragments(piece(None, None, "look", '{"city":1}'), piece(None, None, "stop", "{}"))
     assert [(call.id, call.name, call.id_synthesized) for call in calls] == [
         ("call_0", "look", True),
@@ -270,13 +270,13 @@ def _() -> None:
 
 
 @quirk("Q12-index-not-starting-at-zero")
-def _() -> None:
+def index_not_starting_at_zero() -> None:
     calls = fragments(piece(3, "a", "stop", "{}"), piece(7, "b", "stop", "{}"))
     assert [call.id for call in calls] == ["a", "b"]
 
 
 @quirk("Q12-fragments-interleave")
-def _() -> None:
+def fragments_interleave() -> None:
     calls = fragments(
         piece(0, "a", "look", '{"x":'),
         piece(1, "b", "stop", '{"y":'),
@@ -287,39 +287,39 @@ def _() -> None:
 
 
 @quirk("Q13-name-repeated-in-every-chunk")
-def _() -> None:
+def name_repeated_in_every_chunk() -> None:
     calls = fragments(piece(0, "a", "look", '{"ci'), piece(0, "a", "look", 'ty":1}'))
     assert [(call.name, call.raw_arguments) for call in calls] == [("look", '{"city":1}')]
 
 
 @quirk("Q13-name-in-pieces-and-null-arguments")
-def _() -> None:
+def name_in_pieces_and_null_arguments() -> None:
     calls = fragments(piece(0, "a", "lo", None), piece(0, None, "ok", ""), piece(0, None, None, '{"city":1}'))
     assert [(call.name, call.raw_arguments) for call in calls] == [("look", '{"city":1}')]
 
 
 @quirk("Q13-another-name-once-arguments-have-begun")
-def _() -> None:
+def another_name_once_arguments_have_begun() -> None:
     calls = fragments(piece(0, None, "look", '{"city":1}'), piece(0, None, "stop", "{}"))
     assert [call.name for call in calls] == ["look", "stop"]
 
 
 @quirk("Q14-names-with-prefix-or-suffix-stay-raw")
-def _() -> None:
+def names_with_prefix_or_suffix_stay_raw() -> None:
     names = ["functions.look", "look<|channel|>commentary", "look "]
     decision = read("chat_completions", chat_calls(*(chat_call('{"city":"a"}', n, id=n) for n in names)))
     assert [call.name for call in decision.calls] == names
 
 
 @quirk("Q15-invented-names-stay")
-def _() -> None:
+def invented_names_stay() -> None:
     for protocol in PROTOCOLS:
         decision = read(protocol, reply(protocol, calls=[("a", "teleport", {})]))
         assert [call.name for call in decision.calls] == ["teleport"], protocol
 
 
 @quirk("Q16-call-leaked-into-text")
-def _() -> None:
+def call_leaked_into_text() -> None:
     leaks = (
         '<tool_call>{"name": "look", "arguments": {"city": "Oslo"}}</tool_call>',
         '```json\n{"name": "look", "parameters": {"city": "Oslo"}}\n```',
@@ -339,7 +339,7 @@ def _() -> None:
 
 
 @quirk("Q16-ordinary-json-is-no-leak")
-def _() -> None:
+def ordinary_json_is_no_leak() -> None:
     decision = read(
         "chat_completions", chat({"content": 'The reply was {"name": "Oslo", "arguments": "none"}'})
     )
@@ -347,21 +347,21 @@ def _() -> None:
 
 
 @quirk("Q17-text-and-calls-together")
-def _() -> None:
+def text_and_calls_together() -> None:
     for protocol in PROTOCOLS:
         decision = read(protocol, reply(protocol, "Looking.", [("a", "stop", {})]))
         assert (decision.kind, decision.text) == ("tool_call", "Looking."), protocol
 
 
 @quirk("Q17-text-behind-the-call")
-def _() -> None:
+def text_behind_the_call() -> None:
     body = reply("responses", "Done so far.", [("a", "stop", {})])
     body["output"].reverse()
     assert (read("responses", body).kind, read("responses", body).text) == ("tool_call", "Done so far.")
 
 
 @quirk("Q18-content-of-a-replayed-call-without-text")
-def _() -> None:
+def content_of_a_replayed_call_without_text() -> None:
     body = chat_calls(chat_call("{}", "stop"))
     for profile, expected in (("compatible", None), ("lm_studio", "")):
         request, _ = with_results("chat_completions", body, [ok()], profile=profile)
@@ -369,7 +369,7 @@ def _() -> None:
 
 
 @quirk("Q19-content-as-a-list-of-parts")
-def _() -> None:
+def content_as_a_list_of_parts() -> None:
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "Hi"},
@@ -378,7 +378,7 @@ def _() -> None:
 
 
 @quirk("Q19-list-of-parts-in-a-stream")
-def _() -> None:
+def list_of_parts_in_a_stream() -> None:
     think = [{"type": "thinking", "thinking": [{"type": "text", "text": "h"}]}]
     more = [{"type": "thinking", "thinking": [{"type": "text", "text": "m"}]}]
     body = streamed(
@@ -394,7 +394,7 @@ def _() -> None:
 
 
 @quirk("Q20-reasoning-goes-back-as-it-came")
-def _() -> None:
+def reasoning_goes_back_as_it_came() -> None:
     for key in ("reasoning_content", "reasoning", "thinking", "reasoning_details"):
         value: Any = [{"type": "reasoning.text", "text": "hm"}] if key.endswith("details") else "hm"
         body = chat({"tool_calls": [chat_call("{}", "stop")], key: value}, "tool_calls")
@@ -403,7 +403,7 @@ def _() -> None:
 
 
 @quirk("Q20-deepseek-wants-reasoning-even-when-there-was-none")
-def _() -> None:
+def deepseek_wants_reasoning_even_when_there_was_none() -> None:
     body = chat_calls(chat_call("{}", "stop"))
     request, _ = with_results("chat_completions", body, [ok()], profile="deepseek")
     assert request.body["messages"][2]["reasoning_content"] == ""
@@ -413,7 +413,7 @@ def _() -> None:
 
 
 @quirk("Q21-think-block-inside-the-text")
-def _() -> None:
+def think_block_inside_the_text() -> None:
     for protocol in PROTOCOLS:
         decision = read(protocol, reply(protocol, "<think>\nhm\n</think>\n\nHi"))
         assert (decision.text, "reasoning_in_content" in decision.warnings) == ("Hi", True), protocol
@@ -446,7 +446,7 @@ def tool_use(*pieces: str, name: str = "stop") -> list[Any]:
 
 
 @quirk("Q22-empty-partial-json-means-an-empty-object")
-def _() -> None:
+def empty_partial_json_means_an_empty_object() -> None:
     body = anthropic_stream({"type": "ping"}, *tool_use("", ""), {"type": "something_new", "index": "x"})
     assert body["content"][0]["input"] == {}
     assert body["usage"] == {"input_tokens": 3, "output_tokens": 5}
@@ -454,7 +454,7 @@ def _() -> None:
 
 
 @quirk("Q22-broken-partial-json-is-not-made-into-an-object")
-def _() -> None:
+def broken_partial_json_is_not_made_into_an_object() -> None:
     decision = read("messages", anthropic_stream(*tool_use('{"a":', "1", name="look")))
     assert (decision.calls[0].error, decision.calls[0].raw_arguments) == ("invalid_json", '{"a":1')
     decision = read("messages", anthropic_stream(*tool_use('{"a":1,"a":2}')))
@@ -464,14 +464,14 @@ def _() -> None:
 
 
 @quirk("Q22-partial-json-that-is-no-object-stays-a-text")
-def _() -> None:
+def partial_json_that_is_no_object_stays_a_text() -> None:
     for text in ('"abc"', "[1]", "null"):
         call = read("messages", anthropic_stream(*tool_use(text))).calls[0]
         assert (call.error, call.raw_arguments) == ("not_an_object", text)
 
 
 @quirk("Q23-an-error-that-another-try-cannot-heal")
-def _() -> None:
+def an_error_that_another_try_cannot_heal() -> None:
     for code, expected in (("insufficient_quota", "quota_exhausted"), ("invalid_api_key", "unauthorized")):
         fault = adapter_for("responses").fault(
             {"status": "failed", "error": {"code": code, "message": "no"}, "output": []}
@@ -481,7 +481,7 @@ def _() -> None:
 
 
 @quirk("Q23-status-200-with-an-error")
-def _() -> None:
+def status_200_with_an_error() -> None:
     for protocol, body in (
         ("chat_completions", {"error": {"message": "no upstream", "code": 502}}),
         ("chat_completions", {"error": "boom"}),
@@ -497,7 +497,7 @@ def _() -> None:
 
 
 @quirk("Q23-an-error-in-the-middle-of-a-stream")
-def _() -> None:
+def an_error_in_the_middle_of_a_stream() -> None:
     for protocol, text in (
         ("chat_completions", sse(chunk({"content": "H"}), {"error": {"message": "boom", "code": 500}})),
         ("responses", sse({"type": "error", "code": "server_error", "message": "boom"}, done=False)),
@@ -512,7 +512,7 @@ def _() -> None:
 
 
 @quirk("Q23-a-stream-that-ends-without-its-mark")
-def _() -> None:
+def a_stream_that_ends_without_its_mark() -> None:
     for protocol, text in (
         ("chat_completions", sse(chunk({"content": "Half"}), done=False)),
         ("responses", sse({"type": "response.created", "response": {"status": "in_progress"}}, done=False)),
@@ -527,14 +527,14 @@ def _() -> None:
 
 
 @quirk("Q23-a-done-mark-is-no-end-where-the-protocol-has-none")
-def _() -> None:
+def a_done_mark_is_no_end_where_the_protocol_has_none() -> None:
     for protocol in ("responses", "messages", "generate_content"):
         with pytest.raises(TransportError, match="broke off"):
             assemble(adapter_for(protocol).stream_assembler(), sse({"type": "ping"}))
 
 
 @quirk("Q23-a-cut-event-is-not-an-event")
-def _() -> None:
+def a_cut_event_is_not_an_event() -> None:
     text = sse(chunk({"content": "H"}), done=False) + 'data: {"choices": [{"del'
     with pytest.raises(TransportError) as caught:
         assemble(adapter_for("chat_completions").stream_assembler(), text)
@@ -542,7 +542,7 @@ def _() -> None:
 
 
 @quirk("Q24-blanks-and-comments-between-events")
-def _() -> None:
+def blanks_and_comments_between_events() -> None:
     plain = sse(chunk({"content": "H"}), chunk({"content": "i"}, "stop"))
     noisy = ": keep-alive\n\n\n" + plain.replace("\n\n", "\r\n\r\n: OPENROUTER PROCESSING\r\n\r\n") + "\n\n"
     assembler = adapter_for("chat_completions").stream_assembler
@@ -553,7 +553,7 @@ def _() -> None:
 
 
 @quirk("Q25-a-500-about-what-the-model-wrote-is-the-models-turn")
-def _() -> None:
+def a_500_about_what_the_model_wrote_is_the_models_turn() -> None:
     fault = classify(
         500, {}, '{"error": {"code": 500, "message": "Failed to parse tool call arguments as JSON"}}'
     )
@@ -562,7 +562,7 @@ def _() -> None:
 
 
 @quirk("Q26-a-forced-choice-that-a-server-ignores-is-not-played")
-def _() -> None:
+def a_forced_choice_that_a_server_ignores_is_not_played() -> None:
     for protocol, profile in (("chat_completions", "ollama_v1"), ("ollama_chat", None)):
         for choice in ("required", "named:look"):
             with pytest.raises(TransportError) as caught:
@@ -572,7 +572,7 @@ def _() -> None:
 
 
 @quirk("Q26-the-outcome-shows-whether-a-choice-took-effect")
-def _() -> None:
+def the_outcome_shows_whether_a_choice_took_effect() -> None:
     for choice, body, expected in (
         ("required", chat({"content": "Hi"}), False),
         ("required", chat_calls(chat_call("{}", "stop")), True),
@@ -588,7 +588,7 @@ def _() -> None:
 
 
 @quirk("Q26-llama-cpp-is-forced-by-offering-one-tool")
-def _() -> None:
+def llama_cpp_is_forced_by_offering_one_tool() -> None:
     for protocol in ("chat_completions", "responses", "messages"):
         request = ask(protocol, offer(choice="named:stop"), profile="llama_cpp")
         assert len(request.body["tools"]) == 1
@@ -596,7 +596,7 @@ def _() -> None:
 
 
 @quirk("Q26-none-without-a-field-for-it-offers-nothing")
-def _() -> None:
+def none_without_a_field_for_it_offers_nothing() -> None:
     for protocol, profile in (
         ("ollama_chat", None),
         ("chat_completions", "ollama_v1"),
@@ -609,7 +609,7 @@ def _() -> None:
 
 
 @quirk("Q27-a-forced-choice-that-a-model-refuses-is-unsupported")
-def _() -> None:
+def a_forced_choice_that_a_model_refuses_is_unsupported() -> None:
     for protocol, options in (
         ("messages", {"name": "claude-opus-5-5"}),
         ("messages", {"name": "claude-sonnet-5-5", "profile": "anthropic_2023"}),
@@ -624,7 +624,7 @@ def _() -> None:
 
 
 @quirk("Q27-models-that-take-a-forced-choice")
-def _() -> None:
+def models_that_take_a_forced_choice() -> None:
     for protocol, options in (
         ("messages", {"name": "claude-opus-5"}),
         ("messages", {"name": "claude-haiku-5-5"}),
@@ -635,14 +635,14 @@ def _() -> None:
 
 
 @quirk("Q27-the-refusal-as-it-comes-from-the-server")
-def _() -> None:
+def the_refusal_as_it_comes_from_the_server() -> None:
     text = 'tool_choice: type "tool" and "any" are not supported for this model.'
     fault = classify(400, {}, json.dumps({"error": {"message": text}}))
     assert (fault.code, fault.unsupported) == ("forced_choice_refused", True)
 
 
 @quirk("Q28-temperature-refused-or-ignored")
-def _() -> None:
+def temperature_refused_or_ignored() -> None:
     refused = {"asked": 0.0, "sent": None, "honoured": False}
     ignored = {"asked": 0.0, "sent": 0.0, "honoured": False}
     for protocol, options, expected in (
@@ -670,7 +670,7 @@ def _() -> None:
 
 
 @quirk("Q29-seed-absent-or-renamed")
-def _() -> None:
+def seed_absent_or_renamed() -> None:
     for protocol, profile, expected in (
         ("chat_completions", "openai", "seed"),
         ("chat_completions", "mistral", "random_seed"),
@@ -685,7 +685,7 @@ def _() -> None:
 
 
 @quirk("Q30-the-token-limit-has-the-name-the-server-reads")
-def _() -> None:
+def the_token_limit_has_the_name_the_server_reads() -> None:
     for protocol, profile, path in (
         ("chat_completions", "openai", ["max_completion_tokens"]),
         ("chat_completions", "ollama_v1", ["max_tokens"]),
@@ -701,7 +701,7 @@ def _() -> None:
 
 
 @quirk("Q30-a-limit-that-was-passed-is-seen-afterwards")
-def _() -> None:
+def a_limit_that_was_passed_is_seen_afterwards() -> None:
     request = ask("chat_completions", max_output_tokens=10)
     body = chat({"content": "long"}, usage={"completion_tokens": 99})
     decision = adapter_for("chat_completions").parse_decision(body, request, offer())
@@ -720,7 +720,7 @@ BOUNDED = tool(
 
 
 @quirk("Q31-strict-subsets-differ")
-def _() -> None:
+def strict_subsets_differ() -> None:
     openai = ask("responses", offer(BOUNDED), strict=True)
     anthropic = ask("messages", offer(BOUNDED), strict=True)
     deepseek = ask("chat_completions", offer(BOUNDED), profile="deepseek", strict=True)
@@ -731,7 +731,7 @@ def _() -> None:
 
 
 @quirk("Q31-strict-dropped-by-the-server")
-def _() -> None:
+def strict_dropped_by_the_server() -> None:
     for protocol, profile, sent in (
         ("chat_completions", "llama_cpp", True),
         ("chat_completions", "ollama_v1", True),
@@ -743,20 +743,20 @@ def _() -> None:
 
 
 @quirk("Q31-a-schema-that-the-server-refuses-is-no-failure-of-the-model")
-def _() -> None:
+def a_schema_that_the_server_refuses_is_no_failure_of_the_model() -> None:
     fault = classify(400, {}, '{"error": {"message": "failed to parse grammar"}}')
     assert (fault.code, fault.retryable) == ("schema_refused", False)
 
 
 @quirk("Q32-strict-does-not-fix-letter-case")
-def _() -> None:
+def strict_does_not_fix_letter_case() -> None:
     # The value arrives as the model wrote it; whether the contract allows it is judged later.
     body = reply("messages", calls=[("toolu_a", "look", {"city": "OSLO"})])
     assert read("messages", body, strict=True).calls[0].arguments == {"city": "OSLO"}
 
 
 @quirk("Q33-usage-in-one-form")
-def _() -> None:
+def usage_in_one_form() -> None:
     cases: dict[str, Any] = {
         "chat_completions": {
             "usage": {
@@ -798,7 +798,7 @@ def _() -> None:
 
 
 @quirk("Q33-usage-missing-or-null")
-def _() -> None:
+def usage_missing_or_null() -> None:
     for protocol in PROTOCOLS:
         for body in ({}, {"usage": None}, {"usageMetadata": None}, {"usage": {"prompt_tokens": "many"}}):
             usage = adapter_for(protocol).usage(body)
@@ -806,7 +806,7 @@ def _() -> None:
 
 
 @quirk("Q34-refusal-in-five-forms")
-def _() -> None:
+def refusal_in_five_forms() -> None:
     part = {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}
     forms: list[tuple[str, dict[str, Any], str]] = [
         ("chat_completions", chat({"refusal": "No."}), "message.refusal"),
@@ -827,19 +827,19 @@ def _() -> None:
 
 
 @quirk("Q34-calls-beside-a-refusal-are-kept-but-not-made")
-def _() -> None:
+def calls_beside_a_refusal_are_kept_but_not_made() -> None:
     body = {**reply("messages", calls=[("a", "stop", {})]), "stop_reason": "refusal"}
     decision = read("messages", body)
     assert (decision.kind, [call.name for call in decision.calls]) == ("refusal", ["stop"])
 
 
 @quirk("Q34-a-refusal-in-plain-words-is-text")
-def _() -> None:
+def a_refusal_in_plain_words_is_text() -> None:
     assert read("chat_completions", chat({"content": "I can't help with that."})).kind == "text"
 
 
 @quirk("Q35-no-choice-or-several")
-def _() -> None:
+def no_choice_or_several() -> None:
     for body in ({}, {"choices": []}, {"choices": None}, {"choices": [None]}, {"choices": [{}]}):
         assert read("chat_completions", body).reason == "no_choices"
     assert read("generate_content", {"candidates": []}).reason == "no_choices"
@@ -849,7 +849,7 @@ def _() -> None:
 
 
 @quirk("Q36-error-pages-that-are-no-json")
-def _() -> None:
+def error_pages_that_are_no_json() -> None:
     fault = classify(502, {}, "<html><body><h1>Bad\n Gateway</h1>\ufffd</body></html>")
     assert (fault.code, fault.retryable) == ("server_error", True)
     assert "Bad Gateway" in fault.message
@@ -857,7 +857,7 @@ def _() -> None:
 
 
 @quirk("Q37-error-bodies-of-every-shape")
-def _() -> None:
+def error_bodies_of_every_shape() -> None:
     for body in (
         {"error": {"message": "too many", "code": 429}},
         [{"error": {"code": 429, "message": "too many", "status": "RESOURCE_EXHAUSTED"}}],
@@ -873,7 +873,7 @@ def _() -> None:
 
 
 @quirk("Q38-opaque-signatures-stay-in-the-history")
-def _() -> None:
+def opaque_signatures_stay_in_the_history() -> None:
     thinking = {"type": "thinking", "thinking": "", "signature": "opaque"}
     redacted = {"type": "redacted_thinking", "data": "opaque"}
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "opaque"}
@@ -887,7 +887,7 @@ def _() -> None:
 
 
 @quirk("Q38-a-signed-part-is-never-joined-with-its-neighbour")
-def _() -> None:
+def a_signed_part_is_never_joined_with_its_neighbour() -> None:
     parts = [{"text": "Hi"}, {"text": " there"}, {"text": "", "thoughtSignature": "opaque"}, {"text": "!"}]
     events = [{"candidates": [{"content": {"role": "model", "parts": [part]}}]} for part in parts]
     events.append({"candidates": [{"finishReason": "STOP"}]})
@@ -896,7 +896,7 @@ def _() -> None:
 
 
 @quirk("Q39-raw-arguments-of-object-wires-are-flagged")
-def _() -> None:
+def raw_arguments_of_object_wires_are_flagged() -> None:
     for protocol in PROTOCOLS:
         call = read(protocol, reply(protocol, calls=[("a", "look", {"city": "Oslo"})])).calls[0]
         assert call.raw_is_reserialised is (protocol in OBJECT_WIRES)
@@ -904,13 +904,13 @@ def _() -> None:
 
 
 @quirk("Q39-raw-arguments-are-kept-to-the-blank")
-def _() -> None:
+def raw_arguments_are_kept_to_the_blank() -> None:
     text = ' {"city" :\t"\\u041e"} '
     assert read("chat_completions", chat_calls(chat_call(text))).calls[0].raw_arguments == text
 
 
 @quirk("Q40-the-model-that-answered")
-def _() -> None:
+def the_model_that_answered() -> None:
     body = {**chat({"content": "Hi"}), "model": "m-1-2026-11-01"}
     assert read("chat_completions", body).returned_model == "m-1-2026-11-01"
     body = {**reply("generate_content", "Hi"), "modelVersion": "g-1"}
@@ -918,7 +918,7 @@ def _() -> None:
 
 
 @quirk("Q41-parallel-calls-although-switched-off")
-def _() -> None:
+def parallel_calls_although_switched_off() -> None:
     for protocol in ("chat_completions", "responses", "messages"):
         request = ask(protocol, parallel_tool_calls=False)
         body = reply(protocol, calls=[("a", "stop", {}), ("b", "stop", {})])
@@ -927,7 +927,7 @@ def _() -> None:
 
 
 @quirk("Q42-a-pause-is-neither-text-nor-call")
-def _() -> None:
+def a_pause_is_neither_text_nor_call() -> None:
     body = {**reply("messages", "Still working"), "stop_reason": "pause_turn"}
     assert (read("messages", body).kind, read("messages", body).reason) == ("invalid", "continuation")
     body = reply("generate_content", "Still working")
