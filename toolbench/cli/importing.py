@@ -1,4 +1,4 @@
-"""Other people's tools and cases as suites: ``import``."""
+"""Other people's tools and cases as suites: ``import``, ``new``."""
 
 from __future__ import annotations
 
@@ -212,3 +212,30 @@ def _list(title: str, lines: Sequence[str]) -> None:
         item(f"  {line}", err=True)
     if len(lines) > LISTED:
         say(f"  … and {len(lines) - LISTED} more", err=True)
+
+
+@click.command()
+@click.argument("name")
+@click.option("--from", "source", required=True, help="KIND:SOURCE, as import names them.")
+@click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True)
+@click.option("--into", type=EXISTING, default=Path(), help="Workspace  [default: here].")
+@plain_errors
+def new(name: str, source: str, lang: str, into: Path) -> None:
+    """Start the suite NAME from tools of your own: import them and draft ten cases.
+
+    Drafts are neither run nor counted. Correct them in the case file; deleting "draft" confirms one.
+
+    \b
+    Examples:
+      toolbench new shop --from openai-tools:tools.json
+      toolbench new travel --from python:my_tools
+      toolbench new lamps --from 'mcp:python server.py'
+    """
+    from dataclasses import replace
+
+    from toolbench.authoring.importing import draft_cases, ground_of, read_source, write_suite
+
+    material = read_source(source)
+    drafts, remarks = draft_cases(ground_of(material, f"suite {name}"), lang)
+    material = replace(material, cases=drafts, remarks=(*material.remarks, *remarks))
+    tell(material, write_suite(into, name, material))

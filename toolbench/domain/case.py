@@ -194,6 +194,11 @@ class Case:
         return str(name).partition(f".{made['rule']}-")[0] if made and "rule" in made else str(name)
 
     @property
+    def draft(self) -> bool:
+        """Whether nobody has confirmed the case yet; it is neither run nor counted then."""
+        return bool(self.source.get("draft", False))
+
+    @property
     def starts_after_result(self) -> bool:
         """Whether the model's first turn is already the answer to a tool result."""
         return bool(self.messages[-1]["role"] == "tool")

@@ -141,10 +141,11 @@ class Condition:
     def admits(self, case: Case) -> bool:
         """Whether a case makes sense under this condition.
 
-        A forced call says something only about cases in which a call is right, and a frozen history whose
-        next step is an answer cannot be played without its tools or with a forced call.
+        A draft makes none before it is confirmed. A forced call says something only about cases in which a
+        call is right, and a frozen history whose next step is an answer cannot be played without its tools
+        or with a forced call.
         """
-        if not self.cases(case):
+        if case.draft or not self.cases(case):
             return False
         if self.tool_choice == "required":
             return case.expect.call_required and not case.starts_after_result

@@ -52,7 +52,11 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
         labels=dict(config.labels),
     ).sealed()
     if not any(True for _ in header.plan()):
-        raise ConfigError("no case is left to run: check suites, cases and conditions of the configuration")
+        drafts = sum(case.draft for suite in chosen for case in suite.cases)
+        waiting = f"; {drafts} drafts wait until somebody deletes their mark" if drafts else ""
+        raise ConfigError(
+            f"no case is left to run: check suites, cases and conditions of the configuration{waiting}"
+        )
     return header
 
 

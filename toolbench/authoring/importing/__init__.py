@@ -7,11 +7,12 @@ cannot say is left out and listed by name, what had to be guessed is marked in t
 from toolbench.authoring.importing.case_rows import cases_of, import_cases
 from toolbench.authoring.importing.choosing import chosen, suite_name
 from toolbench.authoring.importing.configs import import_config
+from toolbench.authoring.importing.drafting import draft_cases
 from toolbench.authoring.importing.material import Material
 from toolbench.authoring.importing.sources import SOURCES, read_source
-from toolbench.authoring.importing.writing import Written, write_cases, write_suite
+from toolbench.authoring.importing.writing import Written, ground_of, write_cases, write_suite
 
 __all__ = [
-    "SOURCES", "Material", "Written", "cases_of", "chosen", "import_cases", "import_config", "read_source",
-    "suite_name", "write_cases", "write_suite",
+    "SOURCES", "Material", "Written", "cases_of", "chosen", "draft_cases", "ground_of", "import_cases",
+    "import_config", "read_source", "suite_name", "write_cases", "write_suite",
 ]  # fmt: skip

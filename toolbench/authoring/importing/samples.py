@@ -86,17 +86,16 @@ def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, A
 
 def _number(kind: str, schema: Mapping[str, Any]) -> JSON:
     step = schema.get("multipleOf", 1)
-    low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    least = low if low is not None else above + step if above is not None else None
-    most = high if high is not None else below - step if below is not None else None
+    least = schema.get("minimum", None if above is None else above + step)
+    most = schema.get("maximum", None if below is None else below - step)
     value = 3 * step
     if least is not None and value < least:
         value = -(-least // step) * step
     if most is not None and value > most:
         value = most // step * step
-    if above is not None and value <= above:
-        value = (above + (most if most is not None else above + 1)) / 2
+    if above is not None and below is not None and not above < value < below:
+        value = (above + below) / 2
     return int(value) if kind == "integer" or value == int(value) else value
 
 

@@ -8,12 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolbench.authoring.ground import Ground
 from toolbench.authoring.importing.material import Material
 from toolbench.authoring.importing.samples import sample
 from toolbench.authoring.lint import Problem, lint
 from toolbench.domain.canonical import JSON, canonical_json, too_deep
 from toolbench.domain.contract import Contract
 from toolbench.domain.files import create_all, validate
+from toolbench.domain.rules import Rules
+from toolbench.domain.tool_script import ToolScript
 from toolbench.errors import SuiteError
 
 VERSION = "1"
@@ -94,6 +97,14 @@ def suite_files(material: Material, where: str) -> dict[str, str]:
         "rules.json": _pretty({"version": VERSION}),
         **{f"prompt.{lang}.md": text for lang, text in PROMPTS.items()},
     }
+
+
+def ground_of(material: Material, where: str) -> Ground:
+    """Return the suite of the material as lint sees it, before anything is written."""
+    tools = {"version": VERSION, "note": material.origin, "tools": list(material.tools)}
+    contract = Contract.from_json(tools, where)
+    rules = Rules.from_json({"version": VERSION})
+    return Ground(contract, ToolScript.from_json(script_of(contract, material.outputs)), rules)
 
 
 def script_of(contract: Contract, outputs: Mapping[str, JSON]) -> dict[str, JSON]:
