@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -270,6 +270,32 @@ class TestAnswers:
     def test_other_protocols_are_served(self, server: LocalServer, path: str) -> None:
         body = {"input": "Hello"} if path == "/responses" else {"messages": QUESTION[1:]}
         assert ask(server, path, **body)["model"] == server.model
+
+
+@pytest.mark.local_model
+class TestGrammar:
+    """A token that completes ``<tool_call>`` and goes on kills llama.cpp unless it is never drawn."""
+
+    MESSAGES: ClassVar[list[dict[str, Any]]] = [
+        {"role": "user", "content": "Say it."},
+        {"role": "assistant", "content": "<tool_call></tool_call>"},
+    ] * 3 + [{"role": "user", "content": "Say it."}]
+
+    def test_it_is_never_drawn(self, server: LocalServer) -> None:
+        answer = ask(server, messages=self.MESSAGES, tools=[TOOL], **server.extra_body)
+        assert answer["choices"][0]["message"]["role"] == "assistant"
+        assert server.ended() is None
+
+    def test_engine_still_needs_that_and_its_death_is_told(self, smollm2: str) -> None:
+        with LocalServer(smollm2) as running:
+            with pytest.raises(httpx.TransportError):
+                ask(running, messages=self.MESSAGES, tools=[TOOL])
+            deadline = time.monotonic() + 10
+            while (words := running.ended()) is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert words is not None
+        assert "SIGABRT" in words
+        assert "Unexpected empty grammar stack" in words
 
 
 @pytest.mark.local_model

@@ -67,12 +67,7 @@ def _params(options: argparse.Namespace) -> Any:
     params.use_jinja = True
     params.endpoint_metrics = True
     params.webui = False
-    cores = _usable_cores()
-    # Every token crosses hundreds of barriers at which threads spin. With a thread on each core, anything
-    # else that wants to run stops all of them: 20 times slower was seen. A whole prompt has no more barriers
-    # than one token.
-    params.cpuparams.n_threads = options.threads or max(1, cores - 1)
-    params.cpuparams_batch.n_threads = options.threads or cores
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options.threads or _usable_cores()
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     if options.chat_template is not None:
         params.chat_template = options.chat_template

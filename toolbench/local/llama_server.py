@@ -15,9 +15,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from toolbench.errors import ServingError
 from toolbench.local.llama_child import API_KEY_ENV
@@ -25,6 +27,10 @@ from toolbench.local.weights import LocalModel, cache_dir, ensure, resolve
 
 STOP_TIMEOUT_S = 5.0
 LOGS_KEPT = 20
+SPIN_BRIEFLY: dict[str, str] = {"GOMP_SPINCOUNT": "1000"}
+"""Threads meet at hundreds of barriers a token. Left to itself libgomp spins there for as long as another
+program keeps one of them from its core, and generation nearly stops; so they soon sleep. Measured by
+``tests/bench/local_threads.py``; a variable that is set already is left alone."""
 
 
 class LocalServer:
@@ -44,7 +50,7 @@ class LocalServer:
     n_parallel
         Requests answered at once; memory for context grows with it.
     threads
-        CPU threads; by default one core is left free while tokens are generated.
+        CPU threads; by default one a core.
     api_key
         Key that every request must then carry.
     start_timeout
@@ -85,6 +91,18 @@ class LocalServer:
     def pid(self) -> int:
         """Process id of the server."""
         return self._running().pid
+
+    @property
+    def extra_body(self) -> Mapping[str, Any]:
+        """What every request has to carry beside what is asked, because of a fault of the engine."""
+        return self._model.extra_body
+
+    def ended(self) -> str | None:
+        """Return how the server ended by itself, with its last words, or ``None`` while it runs."""
+        code = self._running().poll()
+        if code is None:
+            return None
+        return f"the server of {self.model} ended by itself ({_how(code)}): {self._last_words()}"
 
     def start(self) -> LocalServer:
         """Fetch the weights if need be, start the server and wait until it answers.
@@ -132,8 +150,8 @@ class LocalServer:
         ServingError
             It ended without having been asked to.
         """
-        code = self._running().wait()
-        raise ServingError(f"the server of {self.model} ended by itself (code {code}): {self._last_words()}")
+        self._running().wait()
+        raise ServingError(self.ended())
 
     def __enter__(self) -> LocalServer:
         return self.start()
@@ -157,7 +175,7 @@ class LocalServer:
         if self._model.chat_template is not None:
             command += ["--chat-template", self._model.chat_template]
         # The key goes through the environment: a command line can be read by every user of the machine.
-        environment = os.environ | ({API_KEY_ENV: self._api_key} if self._api_key else {})
+        environment = SPIN_BRIEFLY | os.environ | ({API_KEY_ENV: self._api_key} if self._api_key else {})
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -209,6 +227,16 @@ class LocalServer:
             return "its log is gone"
         lines = [line.strip() for line in self.log_path.read_text("utf-8", "replace").splitlines()]
         return f"{' | '.join([line for line in lines if line][-4:])} (log: {self.log_path})"
+
+
+def _how(code: int) -> str:
+    """Return an exit code in words: a negative one is the signal that ended the process."""
+    if code >= 0:
+        return f"code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
 
 
 def serve_forever(

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -55,6 +55,8 @@ class LocalModel:
         Template that replaces the one inside the file, as text.
     path
         The user's own file, used as it is.
+    extra_body
+        What every request has to carry, because of a fault of the engine with this model.
     """
 
     name: str
@@ -65,6 +67,7 @@ class LocalModel:
     sources: tuple[Source, ...] = ()
     chat_template: str | None = None
     path: Path | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cache_dir() -> Path:

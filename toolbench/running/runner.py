@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from secrets import token_urlsafe
 from typing import Any
 
 from toolbench.adapters import Request, adapter_for
@@ -29,6 +27,7 @@ from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
+from toolbench.running.engine import Line, line_to
 from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.patience import GIVEN_UP
 from toolbench.running.play import AttemptBudgetReached, Send, play
@@ -44,8 +43,6 @@ HOPELESS = frozenset(
 """Transport codes that the next attempt will meet as well; ``connect`` has had all the patience there is."""
 
 GIVE_UP_AFTER = 3
-EMBEDDED_KEY = "TOOLBENCH_EMBEDDED_KEY"
-"""Variable of this process that holds the key of the servers it starts for itself."""
 
 
 @dataclass
@@ -104,7 +101,7 @@ async def run_matrix(
     on_attempt
         Called after each attempt is on disk.
     on_wait
-        Called with one line whenever all requests to an endpoint wait for it.
+        Called with one line whenever all requests to an endpoint wait for it, or a model is loaded.
 
     Raises
     ------
@@ -256,22 +253,22 @@ class _Matrix:
         fatal: BaseException | None = None
         queue = iter(todo)
         try:
-            async with _reachable(player) as model, asyncio.TaskGroup() as group:
-                for _ in range(min(model.parallelism or self._config.parallelism, len(todo))):
-                    group.create_task(self._work(model, queue, transport))
+            async with line_to(player, self._on_wait) as line, asyncio.TaskGroup() as group:
+                for _ in range(min(player.parallelism or self._config.parallelism, len(todo))):
+                    group.create_task(self._work(line, queue, transport))
         except* Exception as errors:
             # One worker's full disk is everybody's: it is reported once, as itself.
             fatal = _cause(errors)
         if fatal is not None:
             raise fatal
 
-    async def _work(self, model: ModelConfig, queue: Iterator[AttemptKey], transport: Transport) -> None:
-        name = str(model.key)
+    async def _work(self, line: Line, queue: Iterator[AttemptKey], transport: Transport) -> None:
         for planned in queue:
+            name = str(planned.player)
             if self._summary.stopped or name in self._summary.abandoned:
                 return
-            attempt = await self._play(model, planned, transport)
-            gone = transport.given_up(model) if model.kind != "baseline" else None
+            attempt = await self._play(line, planned, transport)
+            gone = line.closed or (transport.given_up(line.model) if line.model.kind != "baseline" else None)
             if gone:
                 self._summary.abandoned[name] = gone
             if attempt.stop == GIVEN_UP and not attempt.turns:
@@ -291,7 +288,8 @@ class _Matrix:
                 done = self._summary.made + self._summary.skipped
                 self._on_attempt(Progress(attempt, done, self._summary.total))
 
-    async def _play(self, model: ModelConfig, planned: AttemptKey, transport: Transport) -> Attempt:
+    async def _play(self, line: Line, planned: AttemptKey, transport: Transport) -> Attempt:
+        model = line.model
         suite = self._suites[planned.suite]
         case = suite.case_by_key[planned.lang, planned.case_id]
         condition = self._conditions[planned.condition]
@@ -302,7 +300,9 @@ class _Matrix:
             seed = int(sha256([self._config.seed, list(planned.texts)])[:8], 16)
             send = _in_process(baseline(model.model, suite.contract, case.lang, seed))
         else:
-            send = self._limited(partial(transport.send, model, adapter), model)
+            send = self._limited(
+                lambda request: line.send(lambda there: transport.send(there, adapter, request)), model
+            )
         prompt = f"prompt.{case.lang}" + (f".{condition.prompt}" if condition.prompt else "")
         hashes = {
             **{name: suite.hashes[name] for name in ("contract", "executor", "rules")},
@@ -349,30 +349,6 @@ def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
         else:
             leaves.append(error)
     return next((error for error in leaves if isinstance(error, ToolbenchError)), leaves[0])
-
-
-@asynccontextmanager
-async def _reachable(model: ModelConfig) -> AsyncIterator[ModelConfig]:
-    """Yield the model with an address that can be called, starting an embedded server when asked to."""
-    if model.kind != "embedded":
-        yield model
-        return
-    from toolbench.local.llama_server import LocalServer
-
-    # A page in a browser on this machine can send requests to any port; without the key it gets no answer.
-    os.environ.setdefault(EMBEDDED_KEY, token_urlsafe(24))
-    server = LocalServer(model.weights, n_parallel=model.parallelism or 1, api_key=os.environ[EMBEDDED_KEY])
-    await asyncio.to_thread(server.start)
-    try:
-        yield replace(
-            model,
-            base_url=server.base_url,
-            model=server.model,
-            profile=model.profile or "llama_cpp",
-            api_key_env=EMBEDDED_KEY,
-        )
-    finally:
-        await asyncio.to_thread(server.stop)
 
 
 def _in_process(player: Player) -> Send:
