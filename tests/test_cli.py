@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support import ROOT
 from toolbench.cli import main
 from toolbench.cli.plain import plain_errors
-from toolbench.domain.log import LOG_NAME
+from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.simulator import Simulator
 
 DELIVERY = [
@@ -61,6 +61,56 @@ def test_run_score_and_json_agree(tmp_path: Path) -> None:
     router = next(r for r in figures["results"] if r["model"] == "keyword_router")
     assert router["scored"] == 9
     assert router["metrics"]["pass_rate"]["denominator"] == 9
+
+
+@pytest.mark.parametrize(
+    ("chosen", "players", "langs", "cases"),
+    [
+        (["--models", "always_silent"], {"always_silent"}, {"en", "ru"}, {"direct_lookup", "missing_id"}),
+        (["--models", "*router", "--langs", "ru"], {"keyword_router"}, {"ru"}, {"direct_lookup", "missing_id"}),
+        (["--models", "baseline/random_tool", "--cases", "missing*", "--tags", "base,core"],
+         {"random_tool"}, {"en", "ru"}, {"missing_id"}),
+    ],
+    ids=["model", "pattern-and-language", "case-and-tag"],
+)  # fmt: skip
+def test_part_of_a_matrix_is_played(
+    tmp_path: Path, chosen: list[str], players: set[str], langs: set[str], cases: set[str]
+) -> None:
+    file = config(tmp_path, suites=["course"], cases={"ids": ["direct_lookup", "missing_id"]})
+    run = tmp_path / "run"
+    result = invoke("run", "--config", file, "--suites", "delivery", *chosen, "--output", run)
+    assert result.exit_code == 0, result.stderr
+    made = list(RunLog.open(run).attempts)
+    assert {attempt.model for attempt in made} == players
+    assert {attempt.lang for attempt in made} == langs
+    assert {attempt.case_id for attempt in made} == cases
+    assert f"next: toolbench report {run}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (["--models", "gpt"], "no model is called 'gpt'; there are: always_first_tool"),
+        (["--langs", "de"], "no language is called 'de'; there are: en, ru"),
+        (["--cases", "nowhere"], "no case is called 'nowhere'"),
+        (["--tags", "nothing"], "no tag is called 'nothing'"),
+        (["--cases", "direct_lookup", "--tags", "wording"], "--cases and --tags have to meet"),
+        (["--suites", "nothing"], "no such suite; there are: "),
+    ],
+    ids=["model", "language", "case", "tag", "nothing-left", "suite"],
+)
+def test_part_that_is_not_there_is_refused_with_what_there_is(
+    tmp_path: Path, chosen: list[str], message: str
+) -> None:
+    file = config(tmp_path, suites=["delivery"])
+    assert message in one_line(invoke("run", "--config", file, *chosen, "--output", tmp_path / "run"))
+
+
+def test_missing_run_is_answered_with_the_runs_there_are(tmp_path: Path) -> None:
+    a_run(tmp_path)
+    line = one_line(invoke("report", tmp_path / "nope"))
+    assert "no such run; there are: " in line
+    assert str(tmp_path / "run") in line
 
 
 def test_scoring_twice_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -372,7 +422,7 @@ def test_what_click_says_passes_through() -> None:
     ("arguments", "message"),
     [
         (("run", "--config", "c.json", "--output", ""), "the path is empty"),
-        (("run", "--config", "c.json", "--conditions", ","), "no condition is named"),
+        (("run", "--config", "c.json", "--conditions", ","), "no name is given"),
         (("serve", "simulator", "--port", "65536"), "0<=x<=65535"),
         (("serve", "local", "m", "--port", "-1"), "0<=x<=65535"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import time
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolbench.domain.calculator import MAX_LENGTH, ExpressionError, calculate
+from toolbench.domain.calculator import MAX_LENGTH, REASONS, ExpressionError, calculate
 from toolbench.running.course_tools import (
     IMPLEMENTATIONS,
     CourseToolError,
@@ -278,3 +279,10 @@ def test_an_error_stands_in_the_registry_with_texts_in_both_languages(
     assert isinstance(error.message, dict)
     assert isinstance(error.hint, dict)
     assert set(error.message) == set(error.hint) == {"ru", "en"}
+
+
+def test_russian_refusals_of_the_calculator_say_why() -> None:
+    with pytest.raises(CourseToolError) as caught:
+        calculate_tool("1/0")
+    assert caught.value.message["ru"] == "Это выражение нельзя вычислить: деление на ноль."
+    assert all(re.search("[а-я]", told["ru"]) for told in REASONS.values())

@@ -88,7 +88,7 @@ async def _fault(line: engine.Line, to: engine.SendTo) -> TransportError:
 def test_request_under_which_the_server_dies_names_its_last_words_and_the_next_finds_a_new_one() -> None:
     async def main() -> tuple[TransportError, Response, str, list[str]]:
         lines: list[str] = []
-        async with line_to(MODEL, lines.append) as line:
+        async with line_to(MODEL, tell=lines.append) as line:
             fault = await _fault(line, die)
             return fault, await line.send(answer), line.model.base_url, lines
 

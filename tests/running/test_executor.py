@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import ROOT
 from toolbench.domain.contract import Contract
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import CallRecord
+from toolbench.domain.suite import find_suite
 from toolbench.domain.tool_script import ToolScript
+from toolbench.domain.validation import CODE_OF_KEYWORD
+from toolbench.running import executor as executor_module
 from toolbench.running.executor import TEMPORARY_STATUSES, Executor
 
 CONTRACT = Contract.from_json(
@@ -362,3 +367,41 @@ def test_a_real_tools_refusal_is_a_permanent_error_with_an_example() -> None:
 def test_a_dollar_sign_in_a_real_result_is_left_alone() -> None:
     result, _ = real("calculate").answer("tool", {"expression": "1+1"})
     assert result.value == {"expression": "1+1", "result": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("fly", {}, "UNKNOWN_TOOL: функции с именем 'fly' нет"),
+        ("get_order", {}, "INVALID_ARGUMENTS: $.order_id: нет обязательного аргумента; нужно: указать его"),
+        (
+            "get_order",
+            {"order_id": "1"},
+            "INVALID_ARGUMENTS: $.order_id: значение не подходит под шаблон; нужно: шаблон ^ORD-[0-9]{6}$",
+        ),
+        (
+            "get_order",
+            {"order_id": ""},
+            "INVALID_ARGUMENTS: $.order_id: пустое значение; нужно: непустое значение",
+        ),
+    ],
+    ids=["tool", "missing", "pattern", "empty"],
+)
+def test_rejected_call_is_answered_in_the_language_of_the_case(
+    name: str, arguments: dict[str, Any], told: str
+) -> None:
+    suite = find_suite(ROOT, "delivery")
+    made = Executor(suite.contract, suite.executor, "ru")
+    record = made.run(ToolCall("c", name, "{}", arguments), 0, made.tool_names)
+    assert record.result is not None
+    assert record.result.content == told
+
+
+def test_every_rejection_has_its_russian_words() -> None:
+    words = json.loads((Path(executor_module.__file__).parent / "rejections.json").read_text("utf-8"))
+    codes = {*CODE_OF_KEYWORD.values(), "null_value", "empty_value", "schema_mismatch"}
+    assert set(words["ru"]["codes"]) == codes
+    assert set(CODE_OF_KEYWORD) - set(words["ru"]["words"]) <= {
+        "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "propertyNames",
+    }  # fmt: skip
+    assert set(words["en"]) == set(words["ru"])

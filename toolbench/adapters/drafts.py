@@ -117,7 +117,7 @@ class Draft:
         offered = []
         for tool in self._shown(offer):
             try:
-                schema, losses = translate(tool.parameters, rules, tool.name)
+                schema, losses = translate(tool.parameters_in(offer.lang), rules, tool.name)
             except InexpressibleError as fault:
                 raise TransportError("schema_inexpressible", str(fault), unsupported=True) from None
             self.losses += losses

@@ -28,14 +28,21 @@ def lint_tools(document: Document) -> Iterator[Problem]:
         if name in names:
             yield document.problem((*at, "name"), f"the tool {name!r} is defined twice")
         names.add(name)
+        tool = ToolSpec.from_json(entry)
+        schema = dict(tool.parameters)
         try:
-            build_validator(entry["parameters"], "schema")
+            build_validator(schema, "schema")
         except SuiteError as fault:
             yield document.problem((*at, "parameters"), str(fault).removeprefix("schema: "))
             continue
-        for where, source in schema_patterns(entry["parameters"]):
+        for where, source in schema_patterns(schema):
             if is_trap(source):
                 yield document.problem((*at, "parameters"), f"{where}: {source!r} {TRAP}")
+        for argument, texts in tool.wordings.items():
+            if absent := sorted(set(tool.description) - {""} - set(texts)):
+                yield document.problem(
+                    (*at, "parameters", "properties", argument, "description"), f"not in {', '.join(absent)}"
+                )
         yield from _lint_metadata(document, at, entry)
 
 

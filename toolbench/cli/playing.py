@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
-from toolbench.errors import InputError
+
+
+def _names(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    """Read an option that is repeated, holds names separated by commas, or both."""
+    names = [name for entry in given for name in entry.split(",") if name]
+    if given and not names:
+        raise click.BadParameter("no name is given", context, option)
+    return names
+
+
+def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return an option that keeps some of what a configuration has."""
+    told = f"Only these {what} (repeat, or separate by commas)."
+    return click.option(name, multiple=True, callback=_names, help=told)
 
 
 @click.command()
-@click.option("--config", type=EXISTING, required=True, help="Models, conditions, suites and limits.")
 @click.option(
-    "--cases", type=EXISTING, multiple=True, help="Case file(s) to use instead of the configuration's suites."
+    "--config",
+    type=EXISTING,
+    default=Path("config.json"),
+    show_default=True,
+    help="Models, conditions, suites and limits.",
 )
-@click.option("--tools", type=EXISTING, help="Contract (tools.json) that belongs to --cases.")
+@_some("--models", "models or baselines, as MODEL or PROVIDER/MODEL")
+@_some("--suites", "suites, also others than the configuration's")
+@_some("--langs", "languages")
+@_some("--cases", "cases by id; with --tools: case files to use instead of the configuration's suites")
+@_some("--tags", "tags of cases")
+@_some("--conditions", "conditions")
+@click.option("--tools", type=EXISTING, help="Contract (tools.json) of the case files in --cases.")
 @click.option(
     "--output", type=EXISTING, help="The run's folder  [default: runs/<time>]; an ending .jsonl is left off."
-)
-@click.option(
-    "--conditions", multiple=True, help="Keep only these conditions (repeat, or separate by commas)."
 )
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
 @click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
@@ -41,10 +62,14 @@ from toolbench.errors import InputError
 @plain_errors
 def run(
     config: Path,
-    cases: tuple[Path, ...],
+    models: Sequence[str],
+    suites: Sequence[str],
+    langs: Sequence[str],
+    cases: Sequence[str],
+    tags: Sequence[str],
+    conditions: Sequence[str],
     tools: Path | None,
     output: Path | None,
-    conditions: tuple[str, ...],
     repetitions: int | None,
     parallelism: int | None,
     live_rates: bool,
@@ -55,26 +80,27 @@ def run(
 ) -> None:
     """Run the matrix models × conditions × cases × repetitions and log every attempt.
 
+    What --models, --suites, --langs, --cases, --tags and --conditions name is kept; * fits anything.
+
     \b
     Examples:
       toolbench run --config config.json
+      toolbench run --models 'qwen*' --suites delivery,tickets --langs ru --cases 'after_*'
       toolbench run --config config.json --output runs/a --resume --retry-errors
       toolbench run --config config.json --tools contracts/delivery/tools.json \\
                     --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
       toolbench run --config config.json --repetitions 30 --until model=a model=b --width 0.1
     """
-    from toolbench.running.asked import prepare
+    from toolbench.running.asked import Part, prepare
     from toolbench.running.runner import run_matrix_sync
     from toolbench.showing.progress import TerminalProgress
 
-    names = [name for entry in conditions for name in entry.split(",") if name]
-    if conditions and not names:
-        raise InputError("--conditions: no condition is named")
-    loaded, suites = prepare(
+    loaded, played = prepare(
         config,
         tools=tools,
-        cases=cases,
-        conditions=names,
+        cases=cases if tools else (),
+        conditions=conditions,
+        part=Part(models, suites, langs, () if tools else cases, tags),
         repetitions=repetitions,
         parallelism=parallelism,
         live_rates=live_rates,
@@ -100,7 +126,7 @@ def run(
     with TerminalProgress() as progress:
         summary = run_matrix_sync(
             loaded,
-            suites,
+            played,
             folder,
             resume=resume,
             retry_errors=retry_errors,
@@ -121,6 +147,8 @@ def run(
         item(f"toolbench: stopped early: {summary.stopped}", err=True)
     if not summary.complete:
         say(f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True)
+    if summary.made + summary.skipped:
+        item(f"next: toolbench report {folder}")
     sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
 
 

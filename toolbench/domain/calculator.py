@@ -36,11 +36,42 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
 ``1,500`` may be either number."""
 _ALLOWED = re.compile(r"[\d.eE_+\-*/%(),\s]*")
 """Nothing else reaches the parser."""
-_RULE = "only numbers, brackets and + - * / // % ** are allowed"
+
+REASONS: Mapping[str, Mapping[str, str]] = {
+    "rule": {
+        "en": "only numbers, brackets and + - * / // % ** are allowed",
+        "ru": "допустимы только числа, скобки и знаки + - * / // % **",
+    },
+    "too_long": {
+        "en": f"the expression is longer than {MAX_LENGTH} characters",
+        "ru": f"выражение длиннее {MAX_LENGTH} знаков",
+    },
+    "no_arithmetic": {"en": "not an arithmetic expression", "ru": "это не арифметическое выражение"},
+    "zero": {"en": "division by zero", "ru": "деление на ноль"},
+    "large_on_the_way": {
+        "en": "a number on the way is too large",
+        "ru": "промежуточный результат слишком велик",
+    },
+    "large_number": {"en": "a number is too large", "ru": "число слишком велико"},
+    "large_exponent": {
+        "en": f"exponents are limited to {MAX_EXPONENT}",
+        "ru": f"показатель степени больше {MAX_EXPONENT}",
+    },
+    "large_power": {"en": "a power is too large", "ru": "степень слишком велика"},
+    "root": {
+        "en": "a root of a negative number is not real",
+        "ru": "корень из отрицательного числа не вычисляется",
+    },
+}
+"""Why an expression is refused, by language."""
 
 
 class ExpressionError(ValueError):
-    """The text is not arithmetic this calculator carries out."""
+    """The text is not arithmetic this calculator carries out; ``reason`` is one of `REASONS`."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(REASONS[reason]["en"])
+        self.reason = REASONS[reason]
 
 
 def calculate(expression: str) -> int | float:
@@ -64,21 +95,21 @@ def calculate(expression: str) -> int | float:
     36
     """
     if len(expression) > MAX_LENGTH:
-        raise ExpressionError(f"the expression is longer than {MAX_LENGTH} characters")
+        raise ExpressionError("too_long")
     text = expression.strip()
     for pattern, spelling in _SPELLINGS:
         text = re.sub(pattern, spelling, text)
     if not _ALLOWED.fullmatch(text):
-        raise ExpressionError(_RULE)
+        raise ExpressionError("rule")
     try:
         result = _value(ast.parse(text, mode="eval").body)
         return int(result) if result.denominator == 1 else float(f"{float(result):.{DIGITS}g}")
     except (SyntaxError, RecursionError, MemoryError):
-        raise ExpressionError("not an arithmetic expression") from None
+        raise ExpressionError("no_arithmetic") from None
     except ZeroDivisionError:
-        raise ExpressionError("division by zero") from None
+        raise ExpressionError("zero") from None
     except OverflowError:
-        raise ExpressionError("a number on the way is too large") from None
+        raise ExpressionError("large_on_the_way") from None
 
 
 def _value(node: ast.expr) -> Fraction:
@@ -88,34 +119,34 @@ def _value(node: ast.expr) -> Fraction:
         return _SIGNS[type(node.op)](_value(node.operand))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         return _bounded(_OPERATIONS[type(node.op)](_value(node.left), _value(node.right)))
-    raise ExpressionError(_RULE)
+    raise ExpressionError("rule")
 
 
 def _number(value: int | float) -> Fraction:
     """Return a literal as it was written: 0.1 is one tenth, not its nearest binary neighbour."""
     if value in (float("inf"), float("-inf")):
-        raise ExpressionError("a number is too large")
+        raise ExpressionError("large_number")
     return _bounded(Fraction(repr(value)) if isinstance(value, float) else Fraction(value))
 
 
 def _bounded(value: Fraction) -> Fraction:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
-        raise ExpressionError("a number on the way is too large")
+        raise ExpressionError("large_on_the_way")
     return value
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     """Raise to a power whose size is known before it is computed."""
     if abs(exponent) > MAX_EXPONENT:
-        raise ExpressionError(f"exponents are limited to {MAX_EXPONENT}")
+        raise ExpressionError("large_exponent")
     if exponent.denominator == 1:
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())
         if bits * abs(exponent) > MAX_BITS:
-            raise ExpressionError("a power is too large")
+            raise ExpressionError("large_power")
         return Fraction(base ** int(exponent))
     root = float(base) ** float(exponent)
     if isinstance(root, complex):
-        raise ExpressionError("a root of a negative number is not real")
+        raise ExpressionError("root")
     return _number(root)
 
 

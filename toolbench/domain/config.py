@@ -23,12 +23,12 @@ SECRET_NAME = re.compile(
 )
 """Names of headers and query parameters whose values are never shown."""
 SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
-Kind = Literal["baseline", "embedded", "http"]
+Kind = Literal["baseline", "embedded", "scripted", "http"]
 INDIFFERENT = frozenset({"parallelism", "timeouts", "retries", "budgets", "labels"})
 INDIFFERENT_OF_A_MODEL = frozenset({"parallelism", "requests_per_minute", "api_key_env", "price"})
 REDACTED = "[redacted]"
 BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
-EMBEDDED, IN_PROCESS = "embedded:", "baseline:"
+EMBEDDED, SCRIPTED, IN_PROCESS = "embedded:", "simulator:", "baseline:"
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,19 @@ class ModelConfig:
         """How the model is reached: in this process, on a server started for it, or at an address."""
         if self.base_url == IN_PROCESS:
             return "baseline"
+        if self.base_url.startswith(SCRIPTED):
+            return "scripted"
         return "embedded" if self.base_url.startswith(EMBEDDED) else "http"
 
     @property
     def weights(self) -> str:
         """Name or path of an embedded model's weights: after ``embedded:``, else the model's name."""
         return self.base_url.removeprefix(EMBEDDED) or self.model
+
+    def script(self, root: Path) -> Path | None:
+        """Path of a scripted model's script: after ``simulator:``, seen from ``root``."""
+        name = self.base_url.removeprefix(SCRIPTED)
+        return root / name if name else None
 
 
 @dataclass(frozen=True)
@@ -322,7 +329,7 @@ def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) ->
 
 def _check_address(url: str, where: str) -> None:
     """Refuse an address that no request could be sent to, before anything is run."""
-    if url.startswith(EMBEDDED):
+    if url.startswith((EMBEDDED, SCRIPTED)):
         return
     shown = public_url(url) if url.isprintable() and "[" not in url else "it"
     try:

@@ -22,14 +22,17 @@ Effect = Literal["read", "write"]
 class ToolSpec:
     """One tool: what is sent to a model (name, description, parameters) and its policy metadata.
 
-    ``description`` holds one text per language; the key ``""`` serves every language. Policy fields
-    (everything after ``parameters``) are for executor, checks and baselines and are never sent. ``guessed``
-    says which fields nobody has confirmed since the tool was imported, and what each guess rests on.
+    ``description`` holds one text per language; the key ``""`` serves every language. ``wordings`` holds the
+    descriptions of parameters that differ by language, parameter → language → text; in ``parameters`` stands
+    one of them. Policy fields (everything after ``wordings``) are for executor, checks and baselines and are
+    never sent. ``guessed`` says which fields nobody has confirmed since the tool was imported, and what each
+    guess rests on.
     """
 
     name: str
     description: Mapping[str, str]
     parameters: Mapping[str, JSON]
+    wordings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     effect: Effect = "read"
     confirmation: bool = False
     keywords: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -48,7 +51,10 @@ class ToolSpec:
         """Build from one entry of ``tools.json`` (already valid against the contract schema)."""
         description = data["description"]
         texts = description if isinstance(description, dict) else {"": description}
-        return cls(**{**data, "description": texts})
+        wordings = _wordings(data["parameters"].get("properties"))
+        any_language = {name: told.get("en") or next(iter(told.values())) for name, told in wordings.items()}
+        parameters = _described(data["parameters"], any_language)
+        return cls(**{**data, "description": texts, "parameters": parameters, "wordings": wordings})
 
     @classmethod
     def from_function(cls, fn: Callable[..., Any], effect: Effect = "read") -> ToolSpec:
@@ -67,6 +73,11 @@ class ToolSpec:
         if text is None:
             raise SuiteError(f"tool {self.name}: no description for language {lang!r}")
         return text
+
+    def parameters_in(self, lang: str) -> Mapping[str, JSON]:
+        """Return the schema of the parameters as it is sent to a model in a language."""
+        texts = {name: told[lang] for name, told in self.wordings.items() if lang in told}
+        return _described(self.parameters, texts)
 
     @cached_property
     def _validator(self) -> Any:
@@ -177,18 +188,33 @@ class Overlay:
         entry = self.tools.get(tool.name)
         if entry is None:
             return tool
-        parameters: dict[str, JSON] = dict(tool.parameters)
         wording = entry.get("parameters", {})
-        if wording:
-            properties = {
-                key: {**value, "description": wording[key]} if key in wording else value
-                for key, value in tool.properties.items()
-            }
-            parameters["properties"] = properties
         description = entry.get("description", tool.description)
         return replace(
             tool,
             name=entry.get("name", tool.name),
             description=description if isinstance(description, dict) else {"": description},
-            parameters=parameters,
+            parameters=_described(tool.parameters, wording),
+            wordings={name: told for name, told in tool.wordings.items() if name not in wording},
         )
+
+
+def _wordings(properties: JSON) -> Mapping[str, Mapping[str, str]]:
+    """Return the descriptions of properties that are written by language."""
+    if not isinstance(properties, dict):
+        return {}
+    told = {
+        name: schema.get("description") for name, schema in properties.items() if isinstance(schema, dict)
+    }
+    return {name: texts for name, texts in told.items() if isinstance(texts, dict) and texts}
+
+
+def _described(parameters: Mapping[str, JSON], texts: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """Return a schema with other descriptions of some of its properties."""
+    if not texts:
+        return parameters
+    properties = {
+        name: {**schema, "description": texts[name]} if name in texts else schema
+        for name, schema in parameters.get("properties", {}).items()
+    }
+    return {**parameters, "properties": properties}

@@ -152,11 +152,17 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Progress:
-    """One more attempt has ended: it, how many have, and how many are planned."""
+    """One more attempt has ended: it, how many have, and how many are planned.
+
+    ``player_done`` of ``player_total`` are its own player's in this session: players differ in speed by orders
+    of magnitude, so only these tell how long it will take.
+    """
 
     attempt: Attempt
     done: int
     total: int
+    player_done: int = 0
+    player_total: int = 0
 
 
 @dataclass(frozen=True)

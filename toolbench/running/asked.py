@@ -2,13 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from toolbench.domain.config import Config
+from toolbench.domain.case import Case
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.suite import Suite, find_suite, load_suite
 from toolbench.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of a matrix to play: names or patterns such as ``after_*``; an empty choice keeps all.
+
+    Attributes
+    ----------
+    models
+        Models and baselines, as ``model`` or ``provider/model``.
+    suites
+        Suites instead of those of the configuration.
+    langs, cases, tags
+        Languages, ids and tags of cases; a case has to be in all three choices.
+    """
+
+    models: Sequence[str] = ()
+    suites: Sequence[str] = ()
+    langs: Sequence[str] = ()
+    cases: Sequence[str] = ()
+    tags: Sequence[str] = ()
+
+    def of_config(self, config: Config) -> Config:
+        """Return the configuration with the chosen players and suites.
+
+        Raises
+        ------
+        ConfigError
+            When a name fits nothing.
+        """
+        if self.suites:
+            config = replace(config, suites=tuple(dict.fromkeys(self.suites)))
+        if not self.models:
+            return config
+        _each_fits("model", self.models, [name for player in config.players for name in _names(player)])
+        kept = [player for player in config.players if any(_fits(self.models, n) for n in _names(player))]
+        return replace(
+            config,
+            runs=tuple(player for player in kept if player.kind != "baseline"),
+            baselines=tuple(player.model for player in kept if player.kind == "baseline"),
+        )
+
+    def of_suites(self, suites: Sequence[Suite]) -> list[Suite]:
+        """Return the suites with the chosen cases; one without any is left out.
+
+        Raises
+        ------
+        ConfigError
+            When a name fits nothing, or no case is left.
+        """
+        cases = [case for suite in suites for case in suite.cases]
+        _each_fits("language", self.langs, {case.lang for case in cases})
+        _each_fits("case", self.cases, {case.id for case in cases})
+        _each_fits("tag", self.tags, {tag for case in cases for tag in case.tags})
+        kept = [suite.keep(filter(self._admits, suite.cases)) for suite in suites]
+        if not any(suite.cases for suite in kept):
+            raise ConfigError("no case is in all that is chosen: --langs, --cases and --tags have to meet")
+        return [suite for suite in kept if suite.cases]
+
+    def _admits(self, case: Case) -> bool:
+        return (
+            _fits(self.langs, case.lang)
+            and _fits(self.cases, case.id)
+            and (not self.tags or any(_fits(self.tags, tag) for tag in case.tags))
+        )
+
+
+def _names(player: ModelConfig) -> tuple[str, str]:
+    return player.model, f"{player.provider}/{player.model}"
+
+
+def _fits(patterns: Sequence[str], name: str) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _each_fits(what: str, patterns: Sequence[str], names: Iterable[str]) -> None:
+    known = sorted(set(names))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "")
+            raise ConfigError(f"no {what} is called {pattern!r}; there are: {shown}")
 
 
 def prepare(
@@ -17,6 +100,7 @@ def prepare(
     tools: str | Path | None = None,
     cases: Sequence[str | Path] = (),
     conditions: Sequence[str] = (),
+    part: Part | None = None,
     repetitions: int | None = None,
     parallelism: int | None = None,
     live_rates: bool = False,
@@ -34,13 +118,16 @@ def prepare(
         script, and with it its hash in the run header, says so.
     conditions
         Names of conditions to keep (the configuration's own or built-in ones); empty keeps all.
+    part
+        Which players, suites and cases to keep.
 
     Raises
     ------
     InputError
         For anything that cannot be used, with file, line and field.
     """
-    loaded = Config.load(Path(config))
+    part = part or Part()
+    loaded = part.of_config(Config.load(Path(config)))
     if conditions:
         loaded = loaded.choose_conditions(conditions)
     if repetitions is not None:
@@ -61,6 +148,7 @@ def prepare(
         suites = [find_suite(loaded.root, name) for name in loaded.suites]
     else:
         raise ConfigError(f"{config}: suites: name at least one suite, or give tools and cases")
+    suites = part.of_suites(suites)
     if live_rates:
         suites = [replace(suite, executor=suite.executor.asking_live()) for suite in suites]
     return loaded, suites

@@ -72,8 +72,8 @@ def calculate(expression: str) -> dict[str, JSON]:
         raise CourseToolError(
             "BAD_EXPRESSION",
             {
-                "ru": "Это выражение нельзя вычислить.",
-                "en": f"This expression cannot be calculated: {fault}.",
+                "ru": f"Это выражение нельзя вычислить: {fault.reason['ru']}.",
+                "en": f"This expression cannot be calculated: {fault.reason['en']}.",
             },
             {
                 "ru": "Нужны только числа, скобки и знаки + - * / **, например 240 * 15 / 100.",

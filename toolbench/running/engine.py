@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from secrets import token_urlsafe
 
 from toolbench.domain.config import ModelConfig
@@ -53,8 +54,7 @@ class EngineLine(Line):
     def __init__(self, model: ModelConfig, tell: Callable[[str], None]) -> None:
         super().__init__(model)
         self._tell = tell
-        # A page in a browser on this machine can send requests to any port; without the key, in vain.
-        key = os.environ.setdefault(EMBEDDED_KEY, token_urlsafe(24))
+        key = os.environ[_our_key()]
         self._server = LocalServer(model.weights, n_parallel=model.parallelism or 1, api_key=key)
         self._asked_for = model
         self._restarts = 0
@@ -73,7 +73,7 @@ class EngineLine(Line):
             base_url=self._server.base_url,
             model=self._server.model,
             profile=self._asked_for.profile or "llama_cpp",
-            api_key_env=EMBEDDED_KEY,
+            api_key_env=_our_key(),
             extra_body={**self._server.extra_body, **self._asked_for.extra_body},
         )
 
@@ -143,14 +143,38 @@ def _broken_off(asked: asyncio.Future[Response]) -> bool:
 
 
 @asynccontextmanager
-async def line_to(model: ModelConfig, tell: Callable[[str], None] | None = None) -> AsyncIterator[Line]:
-    """Yield the way to a model; ``tell`` is told one line when its server is loaded or has died."""
-    if model.kind != "embedded":
+async def line_to(
+    model: ModelConfig, root: Path = Path(), tell: Callable[[str], None] | None = None
+) -> AsyncIterator[Line]:
+    """Yield the way to a model.
+
+    Parameters
+    ----------
+    root
+        Folder from which the script of a scripted model is looked up.
+    tell
+        Told one line when an embedded model is loaded or its server has died.
+    """
+    if model.kind == "embedded":
+        line = EngineLine(model, tell or (lambda _: None))
+        try:
+            await line.start()
+            yield line
+        finally:
+            await line.stop()
+    elif model.kind == "scripted":
+        from toolbench.simulator import Simulator
+
+        with Simulator(model.script(root)) as simulator:
+            yield Line(replace(model, base_url=simulator.base_url(model.protocol), api_key_env=_our_key()))
+    else:
         yield Line(model)
-        return
-    line = EngineLine(model, tell or (lambda _: None))
-    try:
-        await line.start()
-        yield line
-    finally:
-        await line.stop()
+
+
+def _our_key() -> str:
+    """Return the variable that holds the key of our servers.
+
+    A page in a browser on this machine can send requests to any port; without the key, in vain.
+    """
+    os.environ.setdefault(EMBEDDED_KEY, token_urlsafe(24))
+    return EMBEDDED_KEY

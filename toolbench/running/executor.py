@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from toolbench.domain.canonical import JSON, sha256
@@ -27,6 +29,7 @@ from toolbench.domain.tool_script import (
     ToolError,
     ToolScript,
 )
+from toolbench.domain.validation import ArgumentIssue
 from toolbench.running.course_tools import IMPLEMENTATIONS, CourseToolError, Surroundings
 from toolbench.running.playback import Playback, filled, one_spelling
 
@@ -45,6 +48,13 @@ NOT_SCRIPTED = ToolError(
     permanent=True,
     message={"ru": "Для этого вызова нет ответа.", "en": "No result is scripted for this call."},
 )
+
+
+@cache
+def _rejections() -> Mapping[str, Any]:
+    """Return how a call that is not carried out is answered, by language."""
+    found: Mapping[str, Any] = json.loads((Path(__file__).parent / "rejections.json").read_text("utf-8"))
+    return found
 
 
 class Executor:
@@ -66,6 +76,7 @@ class Executor:
         self._contract = contract
         self._playback = Playback(script)
         self._lang = lang
+        self._told = _rejections().get(lang) or _rejections()["en"]
         self._hints = hints
         self._retry = script.retry
         self._cap_chars = script.max_result_chars
@@ -174,14 +185,16 @@ class Executor:
 
     def _rejection(self, call: ToolCall, offered: Sequence[str]) -> tuple[str, str] | None:
         if call.name not in offered:
-            return "UNKNOWN_TOOL", f"there is no tool named {call.name[:80]!r}"
+            return "UNKNOWN_TOOL", self._told["unknown_tool"].format(name=repr(call.name[:80]))
         issues = self._contract.by_name[call.name].issues(call.arguments)
-        if issues:
-            shown = "; ".join(
-                f"{issue.path}: {issue.code}, expected {issue.expected}" for issue in issues[:5]
-            )
-            return "INVALID_ARGUMENTS", shown
-        return None
+        return ("INVALID_ARGUMENTS", "; ".join(map(self._said, issues[:5]))) if issues else None
+
+    def _said(self, issue: ArgumentIssue) -> str:
+        words = self._told["words"]
+        keyword, space, value = issue.expected.partition(" ")
+        expected = words.get(issue.expected) or f"{words.get(keyword, keyword)}{space}{value}"
+        code = self._told["codes"].get(issue.code, issue.code)
+        return str(self._told["issue"].format(path=issue.path, code=code, expected=expected))
 
     def _idempotency_key(self, tool: str, arguments: Mapping[str, JSON]) -> str | None:
         if self._contract.by_name[tool].effect != "write":

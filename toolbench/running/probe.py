@@ -89,6 +89,8 @@ async def _entry(
 async def _state(client: httpx.AsyncClient, model: ModelConfig) -> tuple[bool, str]:
     """Return whether a run could start, and why or why not."""
     adapter, dialect = adapter_for(model.protocol), dialect_of(model)
+    if model.kind == "scripted":
+        return True, READY
     if model.kind == "embedded":
         from toolbench.local.weights import resolve
 

@@ -230,7 +230,7 @@ class _Matrix:
         self._suites = header.load_suites()
         self._conditions = header.load_conditions()
         self._budget = budget
-        self._hopeless = 0
+        self._hopeless = self._player_done = self._player_total = 0
 
     async def run(self, todo: Sequence[AttemptKey]) -> None:
         # What earlier sessions have spent may be all there is.
@@ -249,11 +249,13 @@ class _Matrix:
     async def _run_player(
         self, player: ModelConfig, todo: Sequence[AttemptKey], transport: Transport
     ) -> None:
-        self._hopeless = 0
+        self._hopeless = self._player_done = 0
+        self._player_total = len(todo)
         fatal: BaseException | None = None
         queue = iter(todo)
         try:
-            async with line_to(player, self._on_wait) as line, asyncio.TaskGroup() as group:
+            way = line_to(player, self._config.root, self._on_wait)
+            async with way as line, asyncio.TaskGroup() as group:
                 for _ in range(min(player.parallelism or self._config.parallelism, len(todo))):
                     group.create_task(self._work(line, queue, transport))
         except* Exception as errors:
@@ -286,7 +288,9 @@ class _Matrix:
             self._summary.stopped = self._budget.reached()
             if self._on_attempt:
                 done = self._summary.made + self._summary.skipped
-                self._on_attempt(Progress(attempt, done, self._summary.total))
+                self._player_done += 1
+                progress = Progress(attempt, done, self._summary.total, self._player_done, self._player_total)
+                self._on_attempt(progress)
 
     async def _play(self, line: Line, planned: AttemptKey, transport: Transport) -> Attempt:
         model = line.model

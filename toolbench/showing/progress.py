@@ -11,10 +11,14 @@ from toolbench.showing.html import paragraph, visible
 
 
 class TerminalProgress:
-    """A progress bar on stderr; use as a context manager and pass it as ``on_attempt``."""
+    """A progress bar a player on stderr; use as a context manager and pass it as ``on_attempt``.
+
+    One bar for all would jump over the players that answer at once and then stand still.
+    """
 
     def __init__(self) -> None:
         self._bar: Any = None
+        self._player: tuple[str, ...] = ()
 
     def __enter__(self) -> TerminalProgress:
         return self
@@ -23,18 +27,22 @@ class TerminalProgress:
         """Show one more attempt."""
         from tqdm import tqdm
 
-        if self._bar is None:
-            self._bar = tqdm(
-                total=progress.total,
-                initial=progress.done - 1,
-                unit="attempt",
-                file=sys.stderr,
-                dynamic_ncols=True,
-            )
         attempt = progress.attempt
+        player = attempt.provider, attempt.model, attempt.protocol
+        if self._bar is None or player != self._player:
+            self.close()
+            self._player = player
+            self._bar = tqdm(total=progress.player_total, unit="attempt", file=sys.stderr, dynamic_ncols=True)
         name = visible(attempt.model[:28]).replace("\n", " ")
         self._bar.set_description_str(f"{name} {attempt.lang} {attempt.condition}", refresh=False)
+        self._bar.set_postfix_str(f"{progress.done}/{progress.total} of the run", refresh=False)
         self._bar.update(1)
+
+    def close(self) -> None:
+        """End the bar that is shown."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
     def wait(self, line: str) -> None:
         """Show why nothing is happening; pass it as ``on_wait``."""
@@ -45,8 +53,7 @@ class TerminalProgress:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        self.close()
 
 
 class ReportProgress:
