@@ -133,8 +133,31 @@ def test_missing_config(tmp_path: Path) -> None:
 
 
 def test_placeholder_model(tmp_path: Path) -> None:
-    line = one_line(invoke("run", "--config", ROOT / "config.example.json", "--output", tmp_path / "r"))
+    line = one_line(invoke("run", "--config", ROOT / "providers.example.json", "--output", tmp_path / "r"))
     assert "placeholder" in line
+
+
+def test_example_configuration_runs_as_it_is_and_shows_a_good_and_a_bad_player(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    given = ("--langs", "en", "--tags", "base", "--conditions", "auto")
+    result = invoke("run", "--config", ROOT / "config.example.json", *given, "--output", run)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(invoke("score", run, "--json").stdout)["results"]
+    rates = {row["model"]: row["metrics"]["pass_rate"]["value"] for row in figures}
+    assert rates["careful"] > rates["hasty"]
+
+
+def test_scripted_players_of_the_demo_are_good_and_bad_in_both_languages(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    given = ("--models", "scripted/*", "--conditions", "auto")
+    result = invoke("run", "--config", ROOT / "runs/demo.config.json", *given, "--output", run)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(invoke("score", run, "--json").stdout)["results"]
+    rates = {(row["model"], row["lang"]): row["metrics"]["pass_rate"]["value"] for row in figures}
+    assert {lang for _, lang in rates} == {"en", "ru"}
+    for lang in ("en", "ru"):
+        assert rates["careful-script", lang] == 1
+        assert rates["hasty-script", lang] < 0.3
 
 
 def test_tools_without_cases(tmp_path: Path) -> None:

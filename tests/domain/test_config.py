@@ -136,10 +136,10 @@ def test_broken_json_is_reported_with_its_line(tmp_path: Path) -> None:
         Config.load(file)
 
 
-def test_the_example_configuration_is_refused_only_for_its_placeholders() -> None:
-    data = json.loads((ROOT / "config.example.json").read_text())
+def test_the_entries_of_providers_are_refused_only_for_their_placeholders() -> None:
+    data = json.loads((ROOT / "providers.example.json").read_text())
     with pytest.raises(ConfigError, match="placeholder"):
-        Config.from_json(data, "config.example.json")
+        Config.from_json(data, "providers.example.json")
     filled = json.loads(
         json.dumps(data).replace("REPLACE_WITH_REAL_MODEL_ID", "m").replace("REPLACE_WITH_YOUR_GATEWAY", "h")
     )

@@ -14,7 +14,7 @@ CONFIGS = {"../config.example.json": "../config.json", "../runs/demo.config.json
 """Configurations that notebooks name in a checkout, and the one they find in a workspace."""
 
 
-EXAMPLES = ("config.example.json", "simulator.example.json")
+EXAMPLES = ("config.example.json", "providers.example.json", "simulator.example.json")
 
 
 def make_workspace(folder: Path) -> list[Path]:

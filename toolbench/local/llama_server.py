@@ -27,7 +27,7 @@ from toolbench.local.weights import LocalModel, cache_dir, ensure, resolve
 
 STOP_TIMEOUT_S = 5.0
 LOGS_KEPT = 20
-SPIN_BRIEFLY: dict[str, str] = {"GOMP_SPINCOUNT": "1000"}
+SPIN_BRIEFLY: dict[str, str] = {"GOMP_SPINCOUNT": "100"}
 """Threads meet at hundreds of barriers a token. Left to itself libgomp spins there for as long as another
 program keeps one of them from its core, and generation nearly stops; so they soon sleep. Measured by
 ``tests/bench/local_threads.py``; a variable that is set already is left alone."""

@@ -2,6 +2,7 @@
 from . import play as play
 from . import probe as probe
 from . import reparse as reparse
+from .asked import Part as Part
 from .asked import prepare as prepare
 from .conversation import Act as Act
 from .conversation import Ask as Ask
