@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 		--constraint requirements.lock --editable '.[local,mcp,dev,oracles]'
 	@touch $@
 
-# The main job on two real local models: run, score, report.
+# The main job on two real local models and two scripted players: run, report.
 demo: $(VENV)/.installed
 	$(BIN)/toolbench run --config runs/demo.config.json --output runs/demo $(if $(wildcard runs/demo/attempts.jsonl),--resume)
 	$(BIN)/toolbench report runs/demo

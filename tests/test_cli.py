@@ -67,7 +67,8 @@ def test_run_score_and_json_agree(tmp_path: Path) -> None:
     ("chosen", "players", "langs", "cases"),
     [
         (["--models", "always_silent"], {"always_silent"}, {"en", "ru"}, {"direct_lookup", "missing_id"}),
-        (["--models", "*router", "--langs", "ru"], {"keyword_router"}, {"ru"}, {"direct_lookup", "missing_id"}),
+        (["--models", "*router", "--langs", "ru"], {"keyword_router"}, {"ru"},
+         {"direct_lookup", "missing_id"}),
         (["--models", "baseline/random_tool", "--cases", "missing*", "--tags", "base,core"],
          {"random_tool"}, {"en", "ru"}, {"missing_id"}),
     ],

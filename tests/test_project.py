@@ -75,6 +75,18 @@ def test_the_readme_has_every_command() -> None:
     assert sorted(named) == sorted(main.commands)
 
 
+def _commands(text: str) -> list[list[str]]:
+    """Return the blocks of code with their comments left out."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [[line.split("  #")[0].rstrip() for line in block.splitlines()] for block in blocks]
+
+
+def test_the_russian_readme_has_the_same_commands() -> None:
+    russian = (ROOT / "README.ru.md").read_text("utf-8")
+    assert _commands(russian) == _commands(README)
+    assert len(_commands(README)) > 4
+
+
 def test_the_map_of_rooms_is_the_folders_there_are() -> None:
     rooms = [cell.strip("`") for cell in first_cells("room")]
     there = [path.parent.relative_to(ROOT) for path in ROOT.glob("toolbench/*/__init__.py")]

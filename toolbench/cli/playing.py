@@ -115,7 +115,7 @@ def run(
         rule = Rule(*until, budget=loaded.repetitions, width=width)
         with TerminalProgress() as progress:
             summary, path, why = run_until(
-                loaded, suites, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
+                loaded, played, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
             )
         low, high = path[-1] if path else (-1.0, 1.0)
         say(

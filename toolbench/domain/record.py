@@ -154,8 +154,8 @@ class Attempt:
 class Progress:
     """One more attempt has ended: it, how many have, and how many are planned.
 
-    ``player_done`` of ``player_total`` are its own player's in this session: players differ in speed by orders
-    of magnitude, so only these tell how long it will take.
+    ``player_done`` of ``player_total`` are its own player's in this session: players differ in speed by
+    orders of magnitude, so only these tell how long it will take.
     """
 
     attempt: Attempt
