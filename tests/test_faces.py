@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -118,3 +119,13 @@ def test_frames_of_a_run_need_no_network_and_no_plots(saved: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [8, True, False]
+
+
+@pytest.mark.parametrize("room", sorted(set(ROOMS) - set(LISTED)))
+def test_no_module_takes_the_place_of_a_function_of_its_name(room: str) -> None:
+    # Importing a submodule sets its name on the package: a function of that name is gone from then on.
+    face = importlib.import_module(f"toolbench.{room}")
+    modules = {path.stem for path in (PACKAGE / room).glob("*.py")}
+    assert [
+        name for name in face.__all__ if name in modules and not inspect.ismodule(getattr(face, name))
+    ] == []

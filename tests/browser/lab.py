@@ -87,7 +87,13 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=SWITCHES)
+        # A headless browser hides scroll bars unless told not to; people see them.
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            headless=True,
+            args=SWITCHES,
+            ignore_default_args=["--hide-scrollbars"],
+        )
         try:
             yield browser
         finally:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support import ROOT, make_case
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Selection, public_url
+from toolbench.domain.suite import find_suite
 from toolbench.errors import ConfigError
 
 RUN = {"provider": "p", "model": "m", "protocol": "chat_completions", "base_url": "http://127.0.0.1:1/v1"}
@@ -167,3 +168,13 @@ def test_a_forced_choice_admits_only_cases_in_which_a_call_is_right() -> None:
     assert not forced.admits(make_case(user="x", expect={"kind": ["tool_call", "text"]}))
     assert not forced.admits(frozen)
     assert not off.admits(frozen)
+
+
+def test_the_one_day_plan_is_twenty_calls_twenty_silences_and_ten_wrong_values_three_times() -> None:
+    config = Config.load(ROOT / "one_day.example.json")
+    cases = [case for case in find_suite(ROOT, "tickets").cases if config.cases(case)]
+    wrong = {"missing_one", "missing_several", "wrong_type", "out_of_range"}
+    due = [case for case in cases if case.expect.call_required]
+    silent = [case for case in cases if not case.expect.call_allowed and case.klass not in wrong]
+    assert (len(due), len(silent), sum(case.klass in wrong for case in cases)) == (20, 20, 10)
+    assert (len(cases), config.repetitions) == (50, 3)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from toolbench.experiments import (
     first_tool,
     forced,
     injection,
+    keep,
     open_run,
     overview,
     recovery,
@@ -158,6 +160,55 @@ def test_the_cases_that_change_show_each_decision(orders: RunView) -> None:
     assert "always_first_tool" in text
     assert "quote_delivery (0/2)" in text
     assert "keyword_router" not in text
+
+
+def test_an_order_that_is_the_contracts_own_is_no_evidence(played: Played) -> None:
+    # Three tools turned by three are the contract again; turned by four they are turned by one.
+    wide = (*tool_order.conditions(5),)
+
+    def plan(config: Config, suites: Sequence[Any]) -> tuple[Config, list[Any]]:
+        return replace(config, conditions=wide), list(suites)
+
+    view = played(plan, "wide", repetitions=1)
+    tools = len(view.suites["delivery"].contract.tools)
+    assert tools == 3
+    assert list(tool_order.orders_of(view, "delivery")) == ["canonical", "rotate:1", "rotate:2", "reversed"]
+    assert set(tool_order.flips(view)["order"]) == {"rotate:1", "rotate:2", "reversed", tool_order.ALL}
+    assert set(tool_order.paired(view).table["after"]) == {"rotate_1", "rotate_2", "reversed"}
+
+
+def test_every_question_is_answered_in_a_sentence_made_of_its_numbers(
+    orders: RunView, variants: RunView, modes: RunView, failures: RunView, wires: RunView
+) -> None:
+    order = tool_order.answer_page(orders).text
+    assert (
+        "always_first_tool, delivery en: the usual decision is another one under some order in 9 of 9"
+        in order
+    )
+    found = wording.paired(variants, "descriptions", "", "bad")
+    assert (
+        "Does bad in place of own wording change what passes?" in wording.answer_page(found, "", "bad").text
+    )
+    assert "of 4 comparisons" in wording.answer_page(found, "", "bad").text
+    assert "right in both modes" in forced.answer_page(modes).text
+    assert "answers after an error are right; the hardest is" in recovery.answer_page(failures).text
+    assert "not told from chance" in wire_format.answer_page(wires).text
+
+
+def test_a_protocol_that_a_model_was_not_played_over_is_named(wires: RunView) -> None:
+    text = wire_format.played_page(wires, [*PROTOCOLS, "ollama_chat"]).text
+    assert "no entry of this model speaks it" in text
+    assert text.count("played") >= 3
+
+
+def test_figures_are_objects_and_files_of_two_kinds(orders: RunView) -> None:
+    page = keep(orders, tool_order.accuracy_page(orders), "accuracy")
+    assert len(page.figures) == 1
+    assert sorted(path.name for path in (orders.path / "figures").iterdir()) == [
+        "accuracy-1.png",
+        "accuracy-1.svg",
+    ]
+    assert "always_first_tool" in (orders.path / "figures" / "accuracy-1.svg").read_text()
 
 
 def attempts(**decisions: list[str]) -> pd.DataFrame:
@@ -426,7 +477,8 @@ def test_a_run_that_is_there_is_continued_and_not_repeated(orders: RunView, play
     root = orders.path.parent
     settings = {"config": str(root / "config.json"), "output": str(orders.path)}
     again = asyncio.run(open_run(tool_order.plan(), **settings, tags=["base"], langs=["en"]))
-    assert again.scored.log.path.read_bytes() == before
+    added = again.scored.log.path.read_bytes().removeprefix(before)
+    assert [json.loads(line)["type"] for line in added.splitlines()] in ([], ["resumed"])
     with pytest.raises(Refusal, match="cannot be resumed"):
         asyncio.run(open_run(tool_order.plan(), **settings, tags=["core"], langs=["en"]))
 

@@ -29,7 +29,7 @@ EXPECTED = {
         "sim-router",
         "waiting time",
     ],
-    "08b_error_recovery": ["MALFORMED_RESPONSE", "with a hint", "hidden_tool_failure"],
+    "09_error_recovery": ["MALFORMED_RESPONSE", "with a hint", "hidden_tool_failure"],
 }
 """Words that only a page with results has."""
 
@@ -64,7 +64,7 @@ def _parameters(root: Path, sim: Simulator) -> dict[str, dict[str, Any]]:
         "05_descriptions": {"field": "prompt", "right": "short"},
         "06_forced_choice": {"examples": 1},
         "08_wire_format": {"config": str(wires)},
-        "08b_error_recovery": {"faults": ["malformed"], "tags": ["core"]},
+        "09_error_recovery": {"faults": ["malformed"], "tags": ["core"]},
     }
     usual = {"config": str(baselines), "tags": ["base"], "langs": ["en"]}
     return {name: {**usual, "output": str(root / "runs" / name), **own[name]} for name in NAMES}
@@ -79,6 +79,7 @@ def test_an_experiment_runs_from_its_parameters_to_its_page(
     text = page.html.read_text()
     for words in EXPECTED[name]:
         assert words in text, words
+    assert "Answer" in text
     assert "<script" not in text
     assert "<img alt=" in text
     assert "Traceback" not in text

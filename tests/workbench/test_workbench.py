@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from pathlib import Path
 
@@ -109,9 +110,18 @@ def test_there_is_no_place_for_a_tool_the_contract_does_not_have(draft: Wording)
 def test_changes_show_words_that_went_and_came(draft: Wording) -> None:
     draft.write(GET_ORDER, draft.committed[GET_ORDER].replace("Changes nothing", "Is <b>safe</b>"))
     page = changes(draft)
-    assert "<del>Changes</del><ins>Is</ins>" in page.html
-    assert "<ins>&lt;b&gt;safe&lt;/b&gt;.</ins>" in page.html
-    assert "[-Changes-]{+Is+}" in page.text
+    assert "digits. <del>Changes nothing.</del><ins>Is &lt;b&gt;safe&lt;/b&gt;.</ins>" in page.html
+    assert "[-Changes nothing.-]{+Is <b>safe</b>.+}" in page.text
+
+
+def test_a_rewritten_text_is_shown_as_the_old_one_and_the_new_one() -> None:
+    page = html.difference(
+        "Look up one order by its number. Changes nothing in it.",
+        "Returns status and city of an order when the user names its number. Do not guess.",
+    )
+    assert page.html.count("<del>") == page.html.count("<ins>") == 1
+    apart = html.difference("a b c d e f g h i", "a b X d e f g h Y")
+    assert apart.html.count("<del>") == 2
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
@@ -273,7 +283,7 @@ def test_cases_chosen_by_hand_replace_those_of_the_configuration(tmp_path: Path)
         ({"cases": ()}, "no case is chosen"),
         ({"players": ()}, "no player is chosen"),
         ({"conditions": ()}, "no condition is chosen"),
-        ({"players": ("gpt",)}, "unknown player 'gpt'; there are: always_silent"),
+        ({"players": ("gpt",)}, "unknown player 'gpt'; there are: .*always_silent"),
         ({"conditions": ("x",)}, "unknown condition 'x'"),
     ],
 )
@@ -390,7 +400,7 @@ async def test_a_run_that_cannot_start_says_why_and_leaves_no_folder(tmp_path: P
         with pytest.raises(InputError, match="SIM_KEY is not set"):
             await bench.play()
         assert "SIM_KEY is not set" in status(bench.session, None)
-    assert not (tmp_path / "runs").exists()
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 async def test_there_is_nothing_to_continue_before_a_run(tmp_path: Path) -> None:
@@ -501,7 +511,7 @@ async def test_a_run_can_be_shown_at_any_time_without_the_bench(tmp_path: Path) 
     assert "Nothing has been run yet" in bench.show().text
     seen = await _edited_run(bench)
     text = view(seen.path, [("auto", "auto-edited")]).text
-    assert "keyword_router: auto → auto-edited: 100 % → 100 % passed" in text
+    assert re.search(r"keyword_router: auto → auto-edited: (\d+ %) → \1 passed", text)
     assert "Latest 8 of 8 attempts" in text
     assert text in bench.show().text
     assert "keyword_router" in bench.overview().text
@@ -541,7 +551,7 @@ async def test_an_earlier_run_is_compared_on_the_cases_both_have(tmp_path: Path)
     sides = [(seen, comparing.arms(seen)[0]) for seen in views]
     comparison = comparing.paired(sides[0], sides[1])
     assert list(comparison.cases["case_id"]) == ["direct_lookup"]
-    assert comparison.cases["outcome"].tolist() == ["only left"]
+    assert comparison.cases[["left_n", "right_n"]].to_numpy().tolist() == [[1, 1]]
     assert any("left out" in line for line in comparison.unpaired)
 
 

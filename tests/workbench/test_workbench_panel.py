@@ -12,7 +12,7 @@ from tests.browser.hostile import write_hostile_run
 from tests.support import ROOT
 from tests.workbench.workbench_support import baseline_bench, simulated_bench
 from toolbench.workbench import Place, panel
-from toolbench.workbench.panel import Panel
+from toolbench.workbench.board import Panel
 from toolbench.workbench.parts import PageBox
 
 GET_ORDER = Place("get_order")
@@ -127,11 +127,15 @@ async def test_run_look_and_compare(tmp_path: Path) -> None:
         assert "unexpected_call" in failing.tooltip
         failing.click()
         assert "Failed: unexpected_call" in shown.results.trace.root.value
+        rows = list(shown.results.grid.children)
+        assert rows.index(shown.results.opened) == rows.index(failing) + 1
         assert "newly failing no_tool_needed" in shown.results.effect.root.value
         shown.results.only.value = "differing"
         assert {case for case, _ in shown.results.cells} == {"no_tool_needed"}
         assert shown.results.cells[next(iter(shown.results.cells))] is cells["no_tool_needed", "auto"]
         compare = shown.compare
+        assert "nothing is loaded before" in compare.page.root.value
+        compare.load.click()
         assert [arm.value.condition for arm in compare.arms] == ["auto", "auto-edited"]
         assert [value for _, value in compare.case.options] == ["no_tool_needed"]
         compare.case.value = "no_tool_needed"
@@ -151,6 +155,7 @@ async def test_an_earlier_run_is_compared_and_a_refusal_is_explained(tmp_path: P
     compare = shown.compare
     assert len(compare.runs[0].options) == 2
     compare.runs[0].value = compare.runs[0].options[1][1]
+    compare.load.click()
     assert "repetitions: 1 against 2" in compare.page.root.value
     assert compare.case.options == ()
     compare.accept.value = ("cases", "repetitions")
@@ -221,6 +226,7 @@ def test_names_from_a_foreign_log_are_text_in_the_lists(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     write_hostile_run(tmp_path / "runs" / "hostile")
     shown = Panel.take_over(bench)
+    shown.compare.load.click()
     assert "<script>" in shown.compare.arms[0].options[0][0]
     assert "<script" not in shown.compare.page.root.value
 

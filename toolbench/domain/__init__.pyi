@@ -1,4 +1,5 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import labels as labels
 from . import shipped as shipped
 from .calculator import ExpressionError as ExpressionError
 from .calculator import calculate as calculate
@@ -55,6 +56,7 @@ from .keys import PlayerKey as PlayerKey
 from .log import LOG_NAME as LOG_NAME
 from .log import BadLine as BadLine
 from .log import RunLog as RunLog
+from .log import read_header as read_header
 from .log_writer import LogWriter as LogWriter
 from .patterns import is_trap as is_trap
 from .patterns import pattern as pattern

@@ -121,6 +121,17 @@ class RunLog:
                 yield replace(attempt, earlier=tuple(before)) if before else attempt
 
 
+def read_header(run: Path) -> RunHeader:
+    """Read what a run was to be, and nothing of what came of it.
+
+    Raises
+    ------
+    LogError
+        When there is no log, or its header is missing or of another format.
+    """
+    return _header(run / LOG_NAME if run.is_dir() else run)
+
+
 def _header(path: Path) -> RunHeader:
     """Return the header that a log begins with, and say of any other file what it is.
 

@@ -9,7 +9,8 @@
 A run without the conditions that a question needs raises :class:`Refusal`: one line says what is missing.
 """
 
+from toolbench.experiments.keeping import keep
 from toolbench.experiments.run_source import Refusal, open_run, overview, politely
 from toolbench.experiments.writing import ExperimentPage, write_experiment
 
-__all__ = ["ExperimentPage", "Refusal", "open_run", "overview", "politely", "write_experiment"]
+__all__ = ["ExperimentPage", "Refusal", "keep", "open_run", "overview", "politely", "write_experiment"]

@@ -110,7 +110,9 @@ def slopes(table: pd.DataFrame, left: str, right: str) -> Figure:
     slope.set_ylabel("share")
     forest.axvline(0, color="#777777", linestyle=":")
     _rows(forest, list(table["player"]))
-    forest.set_xlim(-1.05, 1.05)
+    ends = np.abs(table[["delta", "ci_low", "ci_high"]].to_numpy(dtype=float))
+    reach = max(1.1 * float(np.nanmax(ends, initial=0.0)), 0.05)
+    forest.set_xlim(-reach, reach)
     forest.set_xlabel(f"difference, {right} minus {left}, 95 % interval")
     return fig
 

@@ -11,6 +11,7 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, Settings
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
+from toolbench.experiments.answering import answer
 from toolbench.experiments.run_source import Refusal, Setup, subjects
 from toolbench.numbers.repeats import by_case, curves
 from toolbench.showing import html, plots
@@ -126,3 +127,20 @@ def curves_page(view: RunView) -> Page:
         title = f"{arm}: chance that one of k tries passes, and that all do"
         pages.append(html.figure(charts.curves(table), f"{title}. {words}", title))
     return html.join(pages)
+
+
+def answer_page(view: RunView) -> Page:
+    """Does it do the same again? Cases that were always alike, and what luck decides."""
+    lines = ["Does a model do the same again?"]
+    for arm in arms(view):
+        table, cases = view.at(view.metrics, arm), by_case(view.at(view.attempts, arm))
+        for player in subjects(view):
+            mine, steady = known_figures(table, player), cases[cases["player"] == player]["distinct"]
+            if not mine or not len(steady):
+                continue
+            lines.append(
+                f"{player} ({arm}): always alike in {int((steady == 1).sum())} of {len(steady)} cases; "
+                f"one of the tries passes in {percent(mine['pass@k']['value'])} of them, all do in "
+                f"{percent(mine['pass^k']['value'])}: the distance is luck."
+            )
+    return answer(lines if len(lines) > 1 else [*lines, "Nothing was scored, so this run cannot say."])

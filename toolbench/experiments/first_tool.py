@@ -6,7 +6,7 @@ import pandas as pd
 
 from toolbench.domain.suite import Suite
 from toolbench.experiments.run_source import places
-from toolbench.experiments.tool_order import orders
+from toolbench.experiments.tool_order import orders, orders_of
 from toolbench.numbers.flips import preference
 from toolbench.numbers.rows import GROUP
 from toolbench.showing import html, plots
@@ -28,13 +28,12 @@ def first_position(view: RunView) -> pd.DataFrame:
         ``expected``, ``cases``, ``clusters`` (scenarios), ``excess`` (share beyond the expected
         one, mean over cases), ``ci_low, ci_high``, ``p``.
     """
-    found = orders(view)
-    by_condition = {name: order for order, name in found.items()}
-    calls = view.calls[view.calls["condition"].isin(by_condition) & (view.calls["turn"] == 0)]
-    calls = calls.drop_duplicates([*GROUP, "case_id", "repetition"])
+    calls = view.calls[view.calls["turn"] == 0].drop_duplicates([*GROUP, "case_id", "repetition"])
     rows = []
-    for suite, lang in places(view, list(found.values())):
+    for suite, lang in places(view, list(orders(view).values())):
+        by_condition = {name: order for order, name in orders_of(view, suite).items()}
         mine = calls[(calls["suite"] == suite) & (calls["lang"] == lang)]
+        mine = mine[mine["condition"].isin(by_condition)]
         listed = _first_tools(view.suites[suite], lang, by_condition)
         for player in view.players:
             chosen = mine[mine["player"] == player]

@@ -14,6 +14,7 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
 from toolbench.experiments import charts
+from toolbench.experiments.answering import answer
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.run_source import Setup, pair, places, subjects, under
 from toolbench.numbers.compare import Comparison
@@ -223,3 +224,25 @@ def examples_page(view: RunView, each: int = 2) -> Page:
     if not rows:
         return html.paragraph("No player was silent where it then had to call.", "note")
     return html.table(pd.DataFrame(rows), "Forced calls of players that would have said nothing")
+
+
+def answer_page(view: RunView) -> Page:
+    """Is it the decision that is missing, or the knowledge?"""
+    lines = ["Is it the decision that is missing, or the knowledge?"]
+    table = decision_or_knowledge(view)
+    for _, row in table[table["player"].isin(subjects(view))].iterrows():
+        more = "the decision" if row["only forced"] > row["neither"] else "the knowledge"
+        missed = int(row["only forced"] + row["neither"])
+        verdict = (
+            f"mostly {more}"
+            if missed and row["only forced"] != row["neither"]
+            else "neither more than the other"
+        )
+        where = f"{row['player']}, {row['suite']} {row['lang']}"
+        lines.append(
+            f"{where}: of {row['cases']} cases {row['both']} are right in both modes, "
+            f"{row['only forced']} only when forced, {row['neither']} in neither, "
+            f"{row['only auto']} only when left alone; "
+            + (f"what is missing is {verdict}." if missed else "nothing is missing.")
+        )
+    return answer(lines if len(lines) > 1 else [*lines, "No case was scored in both modes."])

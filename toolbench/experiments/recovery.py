@@ -12,6 +12,7 @@ from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
+from toolbench.experiments.answering import answer, effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.injection import inject, split
 from toolbench.experiments.run_source import Refusal, Setup, pair, subjects
@@ -194,3 +195,21 @@ def reactions_page(view: RunView) -> Page:
     words = "; ".join(f"{player} {percent(value)}" for player, value in share.items())
     shown = html.table(table, "Attempts after an error, by finding", numbers=view.players)
     return shown + html.paragraph(f"Right in all: {words}.", "note")
+
+
+def answer_page(view: RunView) -> Page:
+    """What happens after an error, where it goes wrong most often, and whether the hint helps."""
+    table, lines = by_code(view), ["What does a model do when a tool fails?"]
+    for player in subjects(view):
+        mine = table[(table["player"] == player) & (table["answers"] > 0)]
+        if mine.empty:
+            continue
+        right, answers = int(mine["right"].sum()), int(mine["answers"].sum())
+        worst = mine.groupby("error_code", sort=False)[["right", "answers"]].sum()
+        code = str((worst["right"] / worst["answers"]).idxmin())
+        low = dict(worst.loc[code])
+        lines.append(
+            f"{player}: {fraction(right, answers)} answers after an error are right; the hardest is {code} "
+            f"({fraction(int(low['right']), int(low['answers']))})."
+        )
+    return answer(lines) + effect_answer(paired(view), "Does the hint help?", METRICS[0])

@@ -16,13 +16,15 @@ import pandas as pd
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
-from toolbench.experiments.effects import condition_effects, effect_table
-from toolbench.experiments.run_source import Refusal, Setup, families, places, subjects
+from toolbench.experiments.answering import answer, effect_sentence
+from toolbench.experiments.effects import effect_table, effects
+from toolbench.experiments.run_source import Refusal, Setup, families, places, politely, subjects
 from toolbench.numbers.compare import Comparison
 from toolbench.numbers.flips import changed_cases, changes, decided, modes
+from toolbench.numbers.sides import select
 from toolbench.showing import html
 from toolbench.showing.comparison import FLIP_CELLS, LONGEST, flip_cells
-from toolbench.showing.format import each, fraction
+from toolbench.showing.format import each, fraction, percent
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView
 
@@ -67,16 +69,28 @@ def orders(view: RunView) -> dict[str, str]:
     return {CANONICAL: found.pop(CANONICAL), **found}
 
 
+def orders_of(view: RunView, suite: str) -> dict[str, str]:
+    """Return the orders of :func:`orders` that list a suite's tools in a way no earlier one does.
+
+    Three tools turned by three are the contract again: no evidence of anything.
+    """
+    contract = view.suites[suite].contract
+    found: dict[tuple[str, ...], tuple[str, str]] = {}
+    for order, name in orders(view).items():
+        listed = tuple(tool.name for tool in contract.offered(None, order))
+        found.setdefault(listed, (order, name))
+    return dict(found.values())
+
+
 def accuracy(view: RunView) -> pd.DataFrame:
     """Return ``player, suite, lang, order, passed, scored, share, text`` on cases scored under every order.
 
     ``text`` is ``–`` where an order was not played on any common case and ``err`` where the provider failed.
     """
-    found = orders(view)
     rows = []
-    for suite, lang in places(view, list(found.values())):
+    for suite, lang in places(view, list(orders(view).values())):
         for player in view.players:
-            arms = _arms(view, found, suite, lang, player)
+            arms = _arms(view, orders_of(view, suite), suite, lang, player)
             scored = {order: frame[frame["scored"].astype(bool)] for order, frame in arms.items()}
             common = set.intersection(*(set(frame["case_id"]) for frame in scored.values()))
             for order, frame in scored.items():
@@ -110,11 +124,11 @@ def flips(view: RunView) -> pd.DataFrame:
 
     One row for each order against the canonical one, and one (``mean of all``) for all of them together.
     """
-    found = orders(view)
     rows: list[dict[str, Any]] = []
-    for suite, lang in places(view, list(found.values())):
+    for suite, lang in places(view, list(orders(view).values())):
         for player in view.players:
-            arms = {o: decided(f) for o, f in _arms(view, found, suite, lang, player).items()}
+            every = _arms(view, orders_of(view, suite), suite, lang, player)
+            arms = {order: decided(frame) for order, frame in every.items()}
             where = {"player": player, "suite": suite, "lang": lang}
             canonical = arms.pop(CANONICAL)
             rows += [{**where, "order": order, **changes(canonical, arm)} for order, arm in arms.items()]
@@ -123,9 +137,19 @@ def flips(view: RunView) -> pd.DataFrame:
 
 
 def paired(view: RunView) -> Comparison:
-    """Compare the canonical order with every other one, case by case."""
-    names = list(orders(view).values())
-    return condition_effects(view, names[0], names[1:], ["pass_rate"])
+    """Compare the canonical order with every other one of the same suite, case by case."""
+    suites = dict.fromkeys(suite for suite, _ in places(view, list(orders(view).values())))
+    with politely():
+        sides = [
+            (
+                select(view.scored, first, condition=first, suite=suite),
+                select(view.scored, other, condition=other, suite=suite),
+            )
+            for suite in suites
+            for first, *others in [list(orders_of(view, suite).values())]
+            for other in others
+        ]
+    return effects(view, sides, "condition", ["pass_rate"])
 
 
 def accuracy_page(view: RunView) -> Page:
@@ -144,7 +168,12 @@ def accuracy_page(view: RunView) -> Page:
 
 
 def flips_page(view: RunView) -> Page:
-    """How often two attempts decide differently: under two orders, and under one."""
+    """How often two attempts decide differently: under two orders, and under one.
+
+    Shown are the rows that say something: every player over all orders, and each order that changes a case.
+    """
+    table = flips(view)
+    told = table[(table["cases"] > 0) & ((table["order"] == ALL) | (table["changed"] > 0))]
     rows = [
         {
             "player": row.player,
@@ -152,7 +181,7 @@ def flips_page(view: RunView) -> Page:
             "order": row.order,
             **flip_cells(row),
         }
-        for row in each(flips(view))
+        for row in each(told)
     ]
     caption = "Two attempts at a case that decide differently: under two orders, and under one"
     return html.table(pd.DataFrame(rows), caption, numbers=list(FLIP_CELLS))
@@ -160,11 +189,11 @@ def flips_page(view: RunView) -> Page:
 
 def cases_page(view: RunView) -> Page:
     """The cases whose decision changes: what was decided under each order, and how often it passed."""
-    found = orders(view)
     rows = []
-    for suite, lang in places(view, list(found.values())):
+    for suite, lang in places(view, list(orders(view).values())):
         for player in subjects(view):
-            arms = {o: decided(f) for o, f in _arms(view, found, suite, lang, player).items()}
+            every = _arms(view, orders_of(view, suite), suite, lang, player)
+            arms = {order: decided(frame) for order, frame in every.items()}
             kinds = {order: modes(arm) for order, arm in arms.items()}
             for case in sorted(changed_cases(*arms.values())):
                 cells = {order: _cell(arms[order], kinds[order], case) for order in arms}
@@ -185,3 +214,23 @@ def paired_page(view: RunView) -> Page:
     return effect_table(
         paired(view), "all checks passed, canonical order → every other one, on the same cases"
     )
+
+
+def answer_page(view: RunView) -> Page:
+    """Does the order matter? How many decisions it changes, and whether passing changes beyond chance."""
+    table = flips(view)
+    mine = table[(table["order"] == ALL) & table["player"].isin(subjects(view)) & (table["cases"] > 0)]
+    lines = ["Does the order of the tools matter?"]
+    for row in each(mine):
+        chance = (
+            "" if pd.isna(row.chance) else f"; two attempts under one order differ in {percent(row.chance)}"
+        )
+        lines.append(
+            f"{row.player}, {row.suite} {row.lang}: the usual decision is another one under some order in "
+            f"{row.changed} of {row.cases} cases{chance}."
+        )
+    rows = paired(view).table
+    tested = rows[(rows["cases"] > 0) & rows["delta"].notna()].sort_values("p_holm", kind="stable")
+    if len(tested):
+        lines.append(f"Clearest effect on passing: {effect_sentence(next(each(tested)))}")
+    return answer(lines if len(mine) else [*lines, "Nothing was scored, so this run cannot say."])

@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config, ModelConfig
+from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
+from toolbench.experiments.answering import effect_answer
 from toolbench.experiments.effects import effect_table, effects, slope_pages
 from toolbench.experiments.run_source import Refusal, Setup, politely, under
 from toolbench.numbers.compare import Comparison
@@ -24,6 +25,8 @@ from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 
 PROTOCOLS = ("chat_completions", "responses", "messages")
+UNSERVED = ("ollama_chat", "generate_content")
+"""Protocols that the embedded server does not speak."""
 METRICS = (
     "pass_rate",
     "decision_accuracy",
@@ -37,8 +40,8 @@ METRICS = (
 def plan(protocols: Sequence[str] = PROTOCOLS) -> Setup:
     """Return the plan to play every embedded model over these protocols.
 
-    Entries with an address of their own stay as they are: name one entry a protocol for them, with the same
-    provider and model.
+    An entry with an address of its own speaks one protocol: it takes part where that is among them, so name
+    one entry a protocol for such a model, with the same provider and model.
     """
 
     def made(config: Config, suites: Sequence[Suite]) -> tuple[Config, list[Suite]]:
@@ -56,9 +59,10 @@ def plan(protocols: Sequence[str] = PROTOCOLS) -> Setup:
 
 def _over(entry: ModelConfig, protocols: Sequence[str]) -> Iterator[ModelConfig]:
     if entry.kind != "embedded":
-        yield entry
+        if entry.protocol in protocols:
+            yield entry
         return
-    for protocol in protocols:
+    for protocol in (name for name in protocols if name not in UNSERVED):
         # A profile belongs to a protocol; the embedded server's is found by itself.
         profile = entry.profile if protocol == entry.protocol else None
         yield replace(entry, protocol=protocol, profile=profile)
@@ -87,6 +91,32 @@ def models(view: RunView) -> dict[tuple[str, str], list[str]]:
             "Leave run empty to play an embedded model over several"
         )
     return found
+
+
+def played_page(view: RunView, protocols: Sequence[str]) -> Page:
+    """Which of the protocols asked for each model was played over, and why not over the others."""
+    spoken: dict[tuple[str, str], set[str]] = {}
+    for provider, model, protocol in (PlayerKey.of(player) for player in view.header.players):
+        spoken.setdefault((provider, model), set()).add(protocol)
+    kinds = {(run["provider"], run["model"]): str(run["base_url"]) for run in view.header.config["runs"]}
+    rows = [
+        {
+            "model": model,
+            **{
+                name: "played" if name in found else _why_not(kinds.get((provider, model), ""), name)
+                for name in dict.fromkeys([*protocols, *sorted(found - set(protocols))])
+            },
+        }
+        for (provider, model), found in spoken.items()
+        if (provider, model) in kinds
+    ]
+    return html.table(pd.DataFrame(rows).fillna("not asked for"), "Protocols asked for, and what was played")
+
+
+def _why_not(address: str, protocol: str) -> str:
+    if address.startswith(EMBEDDED):
+        return "the embedded server does not speak it" if protocol in UNSERVED else "not asked for"
+    return "no entry of this model speaks it"
 
 
 def paired(view: RunView) -> Comparison:
@@ -177,3 +207,10 @@ def losses_page(view: RunView) -> Page:
     if table.empty:
         return html.paragraph("Nothing was lost: every tool and setting was sent as it was asked for.")
     return html.table(table, "What the wire took away or changed", numbers=["attempts"])
+
+
+def answer_page(view: RunView) -> Page:
+    """Does the wire matter?"""
+    found = paired(view)
+    named = found.table.assign(player=found.table["player"] + " over " + found.table["after"])
+    return effect_answer(replace(found, table=named), "Does the wire format change what passes?")

@@ -10,6 +10,7 @@ import pandas as pd
 
 from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.suite import Suite
+from toolbench.experiments.answering import effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table, slope_pages
 from toolbench.experiments.run_source import Refusal, Setup, pair, places, under
 from toolbench.numbers.compare import Comparison
@@ -154,3 +155,8 @@ def classes_page(found: Comparison) -> Page:
         columns={"case_class": "class", "newly_failing": "newly failing", "newly_passing": "newly passing"}
     )
     return html.table(shown, "Changes by class of cases", numbers=["cases", "newly failing", "newly passing"])
+
+
+def answer_page(found: Comparison, left: str, right: str) -> Page:
+    """Does the other wording change what passes?"""
+    return effect_answer(found, f"Does {named(right)} in place of {named(left)} change what passes?")

@@ -16,7 +16,7 @@ NAMES = (
     "05_descriptions",
     "06_forced_choice",
     "08_wire_format",
-    "08b_error_recovery",
+    "09_error_recovery",
 )
 
 

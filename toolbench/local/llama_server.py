@@ -23,6 +23,7 @@ from typing import Any
 
 from toolbench.errors import ServingError
 from toolbench.local.llama_child import API_KEY_ENV
+from toolbench.local.load_times import remember
 from toolbench.local.weights import LocalModel, cache_dir, ensure, resolve
 
 STOP_TIMEOUT_S = 5.0
@@ -120,8 +121,10 @@ class LocalServer:
         _require_free(self._host, self._port)
         self.log_path = _new_log(self.model)
         try:
+            started = time.monotonic()
             self._spawn(weights, self.log_path)
-            self._wait_until_ready(time.monotonic() + self._start_timeout)
+            self._wait_until_ready(started + self._start_timeout)
+            remember(self._model, time.monotonic() - started)
         except BaseException:
             self.stop()
             raise

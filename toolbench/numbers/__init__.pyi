@@ -36,6 +36,7 @@ from .gates import gate as gate
 from .gates import load_gates as load_gates
 from .outputs import errors_csv as errors_csv
 from .outputs import report_text as report_text
+from .outputs import safe_cell as safe_cell
 from .policies import Policy as Policy
 from .policies import examples as examples
 from .policies import load_policies as load_policies
@@ -53,6 +54,7 @@ from .sequence import Rule as Rule
 from .sequence import Stop as Stop
 from .sequence import path_of as path_of
 from .sequence import stops as stops
+from .sides import FACTORS as FACTORS
 from .sides import Side as Side
 from .sides import of_players as of_players
 from .sides import part_of as part_of

@@ -100,7 +100,7 @@ KEYS: Mapping[str, Callable[[_Part], str]] = {
     "loop_limit": lambda part: str(part.header.config["loop_limit"]),
     "seed": lambda part: str(part.header.config["seed"]),
     "version": lambda part: part.header.versions.get("toolbench", "unknown"),
-    "judge": lambda part: f"{judge.VERSION}.{normalizers.VERSION}",
+    "judge": lambda part: judge_version(),
     "interval": lambda part: METHOD,
 }
 """Key → how its value is found, in printing order. ``script`` is executor script and rules together;
@@ -127,6 +127,11 @@ def signature(
     parts = list(_parts(header, where or {}, suites or header.load_suites()))
     models = [part for part in parts if not PlayerKey.of(part.player).is_baseline]
     return Signature({key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()})
+
+
+def judge_version() -> str:
+    """Return what tells one judge from another: its own version and that of its normalisation."""
+    return f"{judge.VERSION}.{normalizers.VERSION}"
 
 
 def differences(left: Signature, right: Signature, except_for: Collection[str] = ()) -> list[str]:

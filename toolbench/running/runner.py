@@ -83,6 +83,7 @@ async def run_matrix(
     resume: bool = False,
     retry_errors: bool = False,
     among: Callable[[AttemptKey], bool] = lambda _: True,
+    interleaved: bool = False,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -98,6 +99,9 @@ async def run_matrix(
         With ``resume``: make attempts again that ended in a transport error.
     among
         Which of the planned attempts to make now: a run may be played in several sittings.
+    interleaved
+        Play the conditions of a case one after another and not one whole condition after the other: a run
+        that stops early then has pairs to compare.
     on_attempt
         Called after each attempt is on disk.
     on_wait
@@ -138,6 +142,9 @@ async def run_matrix(
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
         todo = [planned for planned in plan if planned not in finished and among(planned)]
+        if interleaved:
+            place = {case: number for number, case in enumerate(dict.fromkeys(_case(one) for one in plan))}
+            todo.sort(key=lambda planned: (planned.repetition, place[_case(planned)]))
         matrix = _Matrix(config, header, writer, redactor, summary, budget, on_attempt, on_wait)
         await matrix.run(todo)
     return summary
@@ -353,6 +360,10 @@ def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
         else:
             leaves.append(error)
     return next((error for error in leaves if isinstance(error, ToolbenchError)), leaves[0])
+
+
+def _case(planned: AttemptKey) -> tuple[str, str, str]:
+    return planned.suite, planned.lang, planned.case_id
 
 
 def _in_process(player: Player) -> Send:

@@ -10,7 +10,7 @@ import base64
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -20,22 +20,31 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEFT = "<style>.tb th, .tb td { text-align: left } .tb td.n { text-align: right }</style>"
+
 
 @dataclass(frozen=True)
 class Page:
-    """A piece of safe HTML with a plain-text form, made visible; notebooks show it by themselves."""
+    """A piece of safe HTML with a plain-text form, made visible; notebooks show it by themselves.
+
+    ``figures`` are the plots in it, as objects to save in another format or to change.
+    """
 
     html: Markup
     text: str
+    figures: tuple[Figure, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", visible(self.text))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return {"text/html": str(self.html), "text/plain": self.text}
+        # JupyterLab sets every cell of a table to the right; text belongs to the left.
+        return {"text/html": f'<div class="tb">{LEFT}{self.html}</div>', "text/plain": self.text}
 
     def __add__(self, other: Page) -> Page:
-        return Page(self.html + other.html, f"{self.text}\n{other.text}")
+        return Page(
+            self.html + other.html, f"{self.text}\n{other.text}", figures=self.figures + other.figures
+        )
 
 
 @dataclass(frozen=True)
@@ -45,13 +54,19 @@ class Cell(Page):
     kind: str = ""
 
 
+ISLAND = 4
+"""Words that must stay between two changes for these to be shown apart."""
 _WORDS = re.compile(r"\S+|\s+")
 
 
 def join(pages: Iterable[Page]) -> Page:
     """Return pages one after another."""
     pages = list(pages)
-    return Page(Markup("").join(page.html for page in pages), "".join(f"\n{page.text}" for page in pages))
+    return Page(
+        Markup("").join(page.html for page in pages),
+        "".join(f"\n{page.text}" for page in pages),
+        figures=tuple(figure for page in pages for figure in page.figures),
+    )
 
 
 def visible(text: object) -> str:
@@ -85,25 +100,45 @@ def paragraph(text: str, kind: str = "") -> Page:
     return Page(Markup('<p class="{}">{}</p>').format(visible(kind), visible(text)), text)
 
 
-def preformatted(text: str, limit: int = 4000) -> Page:
-    """Return text as it is, cut to ``limit`` characters with the cut said."""
+def preformatted(text: str, limit: int = 4000, kind: str = "") -> Page:
+    """Return text as it is, cut to ``limit`` characters with the cut said; ``kind`` is a style class."""
     shown = visible(text[:limit]) + (f"\n… {len(text) - limit} more characters" if len(text) > limit else "")
-    return Page(Markup("<pre>{}</pre>").format(shown), shown)
+    mark = Markup(' class="{}"').format(kind) if kind else Markup("")
+    return Page(Markup("<pre{}>{}</pre>").format(mark, shown), shown)
 
 
 def difference(before: str, after: str) -> Page:
-    """Return two versions of a text as one, word by word: struck out is gone, underlined is new."""
+    """Return two versions of a text as one: struck out is gone, underlined is new.
+
+    Words that two changes leave between them by accident are taken into one change, so that a rewritten
+    sentence is read as the old sentence and the new one.
+    """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     html, text = Markup(""), ""
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for same, a, b, c, d in _changes(old, new):
         gone, added = visible("".join(old[a:b])), visible("".join(new[c:d]))
-        if kind == "equal":
+        if same:
             html, text = html + gone, text + gone
         else:
             html += Markup("<del>{}</del>").format(gone) if gone else ""
             html += Markup("<ins>{}</ins>").format(added) if added else ""
             text += (f"[-{gone}-]" if gone else "") + (f"{{+{added}+}}" if added else "")
     return Page(Markup('<pre class="difference">{}</pre>').format(html), text)
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[bool, int, int, int, int]]:
+    """Return ``same, from, to`` of the old and ``from, to`` of the new words, short islands taken in."""
+    found: list[tuple[bool, int, int, int, int]] = []
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for place, (kind, a, b, c, d) in enumerate(codes):
+        island = 0 < place < len(codes) - 1 and sum(not word.isspace() for word in old[a:b]) < ISLAND
+        same = kind == "equal" and not island
+        if found and not same and not found[-1][0]:
+            _, first, _, second, _ = found.pop()
+            found.append((False, first, b, second, d))
+        else:
+            found.append((same, a, b, c, d))
+    return found
 
 
 def inline(text: str, kind: str = "", href: str | None = None) -> Page:
@@ -117,14 +152,18 @@ def block(pages: Iterable[Page], kind: str, anchor: str | None = None) -> Page:
     """Return pages inside a box with a class of the style sheet."""
     inside = join(pages)
     mark = Markup(' id="{}"').format(esc(anchor)) if anchor else Markup("")
-    return Page(Markup('<div class="{}"{}>{}</div>').format(esc(kind), mark, inside.html), inside.text)
+    return Page(
+        Markup('<div class="{}"{}>{}</div>').format(esc(kind), mark, inside.html),
+        inside.text,
+        figures=inside.figures,
+    )
 
 
 def folded(summary: str, content: Page, kind: str = "") -> Page:
     """Return content behind a line that opens it; ``kind`` is a class of the style sheet."""
     mark = Markup(' class="{}"').format(esc(kind)) if kind else Markup("")
     html = Markup("<details{}><summary>{}</summary>{}</details>").format(mark, visible(summary), content.html)
-    return Page(html, f"{summary}\n{content.text}")
+    return Page(html, f"{summary}\n{content.text}", figures=content.figures)
 
 
 def bullets(items: Iterable[str]) -> Page:
@@ -180,7 +219,7 @@ def figure(fig: Figure, alt: str, caption: str = "") -> Page:
     html = Markup(
         '<figure><img alt="{}" src="data:image/png;base64,{}"><figcaption>{}</figcaption></figure>'
     ).format(visible(alt), Markup(data), visible(caption or alt))
-    return Page(html, f"[figure: {alt}]")
+    return Page(html, f"[figure: {alt}]", figures=(fig,))
 
 
 def _small(picture: io.BytesIO) -> bytes:

@@ -23,6 +23,6 @@ __all__ = ["Base", "Bench", "Place", "Wording", "open_bench", "panel", "view"]
 
 def panel(bench: Bench) -> VBox:
     """Return the workbench as a widget; a workbench shown before stops its run and makes way."""
-    from toolbench.workbench.panel import Panel
+    from toolbench.workbench.board import Panel
 
     return Panel.take_over(bench).root

@@ -16,7 +16,8 @@ from toolbench.showing.html import Page
 from toolbench.showing.view import RunView
 from toolbench.workbench import case_grid, choosing, comparing, saving
 from toolbench.workbench.choosing import Picks, Plan
-from toolbench.workbench.edits import Base, Wording
+from toolbench.workbench.edits import Base, Place, Wording
+from toolbench.workbench.history import Trial
 from toolbench.workbench.running import Session, status
 
 
@@ -93,6 +94,22 @@ class Bench:
         draft.suite = self.suite
         return written
 
+    def restore(self, trial: Trial) -> list[Place]:
+        """Edit on from a wording that was tried; return its places that the suite no longer has.
+
+        Raises
+        ------
+        InputError
+            When the suite or the language is not there any more.
+        """
+        if trial.suite not in choosing.suite_names(self.config):
+            raise InputError(f"there is no suite {trial.suite} here any more")
+        self.choose(suite=trial.suite, lang=trial.lang)
+        if self.choice.lang != trial.lang:
+            raise InputError(f"suite {trial.suite} has no cases in {trial.lang!r} any more")
+        self._base = Base()
+        return self.draft.restore(trial.texts)
+
     def start(self) -> None:
         """Start the planned run; needs a running event loop.
 
@@ -156,7 +173,8 @@ def open_bench(
     suite, lang
         The first of the configuration and of the suite where empty.
     players
-        Names of models or baselines to begin with; all models where empty.
+        Names of models or baselines to begin with; all models of the configuration where empty, or the first
+        embedded one.
     cases
         Ids of cases to begin with.
     output
@@ -171,8 +189,7 @@ def open_bench(
     names = choosing.suite_names(loaded)
     if not names:
         raise InputError(f"{config}: there is no suite in {loaded.root / 'contracts'}")
-    known = choosing.players(loaded)
-    chosen = tuple(players) or tuple(name for name, player in known.items() if player in loaded.runs)
+    chosen = tuple(players) or choosing.first_players(loaded)
     first = Picks(suite or names[0], lang, chosen, tuple(conditions), tuple(cases))
     bench = Bench(loaded, first, Session(Path(output)))
     bench.choose()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from toolbench.numbers.flips import decided, modes
 from toolbench.numbers.rows import of_models
 from toolbench.numbers.tables import groups
 from toolbench.showing import html
@@ -30,13 +31,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A case in a column: attempts planned, made, scored and passed, and what was found."""
+    """A case in a column: attempts planned, made, scored and passed, what was found, the usual decision."""
 
     planned: int
     made: int = 0
     scored: int = 0
     passed: int = 0
     codes: tuple[str, ...] = ()
+    decision: str | None = None
 
     @property
     def share(self) -> float | None:
@@ -79,8 +81,8 @@ def grid(attempts: pd.DataFrame, planned: pd.DataFrame, only: str = "all") -> Gr
     attempts, planned
         One row an attempt made, and one an attempt to be made, both with a ``player`` column.
     only
-        ``all``; ``failing``: cases of which an attempt failed or was not scored; ``differing``: cases that
-        the columns do not have in common.
+        ``all``; ``failing``: cases of which an attempt failed or was not scored; ``differing``: cases in
+        which one player passes otherwise, or decides otherwise, under two conditions.
 
     Notes
     -----
@@ -103,23 +105,32 @@ def grid(attempts: pd.DataFrame, planned: pd.DataFrame, only: str = "all") -> Gr
         for column in columns
     }
     whole = Grid(tuple(cases), columns, cells)
-    return Grid(tuple(case for case in cases if _shown(whole.row(case), only)), columns, cells)
+    return Grid(tuple(case for case in cases if _shown(whole, case, only)), columns, cells)
 
 
 def _cell(planned: int, rows: pd.DataFrame | None) -> Cell:
     if rows is None:
         return Cell(planned)
     codes = dict.fromkeys(code for found in rows["codes"] for code in found)
-    scored = rows[rows["scored"].astype(bool)]
-    return Cell(planned, len(rows), len(scored), int(scored["passed"].sum()), tuple(codes))
+    scored = decided(rows)
+    usual = modes(scored).iloc[0] if len(scored) else None
+    return Cell(planned, len(rows), len(scored), int(scored["passed"].sum()), tuple(codes), usual)
 
 
-def _shown(row: Sequence[Cell], only: str) -> bool:
+def _shown(grid: Grid, case: str, only: str) -> bool:
     if only == "failing":
-        return any(cell.failing for cell in row)
+        return any(cell.failing for cell in grid.row(case))
     if only == "differing":
+        # Two players differ in almost everything: what is looked for is what a wording does to one of them.
         # A column that has not been played says nothing about a difference.
-        return len({(cell.share, cell.made > cell.scored) for cell in row if cell.made}) > 1
+        ways: dict[str, set[object]] = {}
+        for column in grid.columns:
+            cell = grid.cells[case, column]
+            if cell.made:
+                ways.setdefault(column.player, set()).add(
+                    (cell.share, cell.made > cell.scored, cell.decision)
+                )
+        return any(len(found) > 1 for found in ways.values())
     return True
 
 

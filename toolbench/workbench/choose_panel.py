@@ -22,11 +22,14 @@ class ChoosePanel:
     def __init__(self, bench: Bench, changed: Callable[[], None]) -> None:
         self._bench, self._changed, self._quiet = bench, changed, Quiet()
         config = bench.config
-        narrow, list_box = widgets.Layout(width="190px"), widgets.Layout(width="230px")
+        narrow, list_box = widgets.Layout(width="190px"), widgets.Layout(width="420px")
         self.suite = widgets.Dropdown(options=choosing.suite_names(config), layout=narrow)
         self.lang = widgets.Dropdown(options=[bench.choice.lang], layout=narrow)
         self.repetitions = widgets.BoundedIntText(value=1, min=1, max=100, layout=narrow)
-        self.players = widgets.SelectMultiple(options=list(choosing.players(config)), rows=7, layout=list_box)
+        players = [
+            (choosing.described(name, player), name) for name, player in choosing.players(config).items()
+        ]
+        self.players = widgets.SelectMultiple(options=players, rows=7, layout=list_box)
         self.conditions = widgets.SelectMultiple(
             options=list(choosing.conditions(config)), rows=7, layout=widgets.Layout(width="150px")
         )
@@ -38,7 +41,7 @@ class ChoosePanel:
         self.nothing = button("None", self._choose_none, "Choose no case")
         self.count = PageBox()
         self.root = section("1 · Choose", self._layout())
-        self._fill()
+        self.fill()
         on_value(self.suite, lambda: self._set(suite=self.suite.value))
         on_value(self.lang, lambda: self._set(lang=self.lang.value))
         on_value(self.repetitions, lambda: self._set(repetitions=self.repetitions.value))
@@ -80,11 +83,11 @@ class ChoosePanel:
             return
         self._bench.choose(**changes)
         if "suite" in changes or "lang" in changes:
-            self._fill()
+            self.fill()
         self.refresh()
         self._changed()
 
-    def _fill(self) -> None:
+    def fill(self) -> None:
         """Show the bench's choice in every widget."""
         bench = self._bench
         mine = [case for case in bench.suite.cases if case.lang == bench.choice.lang]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TypeVar
 
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
+from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Condition, Config, ModelConfig, Selection
 from toolbench.domain.suite import Suite, known_suites
-from toolbench.errors import InputError
+from toolbench.errors import InputError, ToolbenchError
+from toolbench.local import known_models, loading
 from toolbench.showing.view import player_names
 from toolbench.workbench.edits import Wording
 
@@ -57,15 +59,57 @@ def suite_names(config: Config) -> list[str]:
 
 
 def players(config: Config) -> Mapping[str, ModelConfig]:
-    """Return every player by its shown name, models first."""
-    ordered = [*config.runs, *(player for player in config.players if player not in config.runs)]
+    """Return every player by its shown name: the models, the embedded ones that are not named, baselines."""
+    baselines = [player for player in config.players if player not in config.runs]
+    ordered = [*config.runs, *_offered(config), *baselines]
     names = player_names([player.key for player in ordered])
     return {names[player.key]: player for player in ordered}
+
+
+def _offered(config: Config) -> Iterator[ModelConfig]:
+    """Yield the embedded models that a configuration does not name, where they can be served."""
+    named = {run.weights for run in config.runs if run.kind == "embedded"}
+    if find_spec("xllamacpp") is not None:
+        for name in known_models():
+            if name not in named:
+                yield ModelConfig("embedded", name, "chat_completions", EMBEDDED)
+
+
+def first_players(config: Config) -> tuple[str, ...]:
+    """Return whom to begin with: players that read descriptions, so never a baseline.
+
+    Those of the configuration, or the first embedded one where it names none.
+    """
+    known = {name: player for name, player in players(config).items() if player.kind != "baseline"}
+    return tuple(name for name, player in known.items() if player in config.runs) or tuple(known)[:1]
+
+
+def described(name: str, player: ModelConfig) -> str:
+    """Return a player as it is listed, with what it takes before it answers."""
+    if player.kind == "baseline":
+        return f"{name} — baseline"
+    if player.kind == "http":
+        return name
+    try:
+        return f"{name} — on this machine, {loading(player.weights)}"
+    except ToolbenchError as fault:
+        return f"{name} — on this machine, {fault}"
 
 
 def conditions(config: Config) -> Mapping[str, Condition]:
     """Return the configuration's conditions and the built-in ones by name."""
     return {**{condition.name: condition for condition in config.conditions}, **BUILT_IN_CONDITIONS}
+
+
+def worded_pairs(conditions: Sequence[Condition]) -> list[tuple[str, str]]:
+    """Return the conditions that differ in their texts alone and are named as this workbench names them."""
+    return [
+        (before.name, after.name)
+        for before in conditions
+        for after in conditions
+        if after.name.startswith(f"{before.name}-")
+        and before == replace(after, name=before.name, descriptions=before.descriptions, prompt=before.prompt)
+    ]
 
 
 def matching(

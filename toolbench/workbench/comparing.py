@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +11,8 @@ import pandas as pd
 from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
 from toolbench.numbers.compare import DIFFERING, Comparison, compare
-from toolbench.numbers.sides import select
+from toolbench.numbers.flips import changed_cases, changes, decided
+from toolbench.numbers.sides import FACTORS, Side, select
 from toolbench.showing import html
 from toolbench.showing.comparison import effect_table, headline, notes, with_players
 from toolbench.showing.html import Page
@@ -19,6 +20,8 @@ from toolbench.showing.view import RunView
 
 ACCEPTABLE = ("cases", "repetitions", "settings", "seed", "version", "prompt", "descriptions")
 """Differences between two runs that one may accept on purpose."""
+NAMED = 5
+"""Cases named in one line."""
 METRICS = ("pass_rate", "decision_accuracy", "tool_selection_accuracy", "exact_argument_accuracy")
 
 
@@ -36,6 +39,10 @@ class Contender:
 
     def __str__(self) -> str:
         return f"{self.player} · {self.condition} · {self.suite} {self.lang}"
+
+    def under(self, condition: str) -> Contender:
+        """Return the same player on the same suite under another condition."""
+        return replace(self, condition=condition)
 
     @property
     def where(self) -> dict[str, str]:
@@ -73,16 +80,31 @@ def paired(
     InputError
         When the sides have no case in common or differ in something that was not accepted.
     """
-    (left_view, ours), (right_view, theirs) = left, right
+    (left_view, ours), (_, theirs) = left, right
     same_player = (ours.provider, ours.model) == (theirs.provider, theirs.model)
-    factors = ["condition", *accept, *([] if same_player else ["model"])]
+    names = ["condition", *accept, *([] if same_player else ["model"])]
     if ours.protocol != theirs.protocol:
-        factors.append("protocol")
-    sides = [
-        select(view.scored, f"{view.header.run_id}: {arm}", **arm.where)
-        for view, arm in ((left_view, ours), (right_view, theirs))
-    ]
-    return with_players(left_view, compare(sides[0], sides[1], factors, METRICS))
+        names.append("protocol")
+    return with_players(left_view, compare(side(left), side(right), names, METRICS))
+
+
+def side(of: tuple[RunView, Contender]) -> Side:
+    """Return one side as figures are made of it."""
+    view, arm = of
+    return select(view.scored, f"{view.header.run_id}: {arm}", **arm.where)
+
+
+def factors_page(left: tuple[RunView, Contender], right: tuple[RunView, Contender]) -> Page:
+    """Return everything that the two sides differ in."""
+    found = factors(side(left), side(right))
+    if found.empty:
+        return html.paragraph("The sides differ in nothing but chance.", "note")
+    return html.table(found, f"What the sides differ in: {len(found)}")
+
+
+def refusal_page(why: str, left: tuple[RunView, Contender], right: tuple[RunView, Contender]) -> Page:
+    """Return why two sides are not compared, and all they differ in."""
+    return html.paragraph(f"Not compared: {why}", "warning") + factors_page(left, right)
 
 
 def effects(view: RunView, pairs: Sequence[tuple[str, str]]) -> Page:
@@ -103,7 +125,42 @@ def _effect(view: RunView, ours: Contender, theirs: Contender) -> Page:
         comparison = paired((view, ours), (view, theirs))
     except InputError as fault:
         return html.paragraph(f"{title}: {fault}", "note")
-    return html.paragraph(f"{title}: {headline(comparison)}", "effect")
+    moved = decisions(view, ours, theirs)
+    return html.paragraph(f"{title}: {headline(comparison)} {moved}", "effect")
+
+
+def decisions(view: RunView, ours: Contender, theirs: Contender) -> str:
+    """Return in how many cases the wording changed what is decided, passed or not."""
+    left, right = (decided(of_contender(view.attempts, arm)) for arm in (ours, theirs))
+    found, moved = changes(left, right), sorted(changed_cases(left, right))
+    named = f" ({', '.join(moved[:NAMED])}{', …' if len(moved) > NAMED else ''})" if moved else ""
+    return (
+        f"Another decision in {found['changed']} of {found['cases']} cases{named}, "
+        f"the same with other arguments in {found['arguments']}."
+    )
+
+
+def of_contender(attempts: pd.DataFrame, arm: Contender) -> pd.DataFrame:
+    """Return the attempts of one side."""
+    return attempts[(attempts[list(arm.where)] == list(arm.where.values())).all(axis=1)]
+
+
+def factors(left: Side, right: Side) -> pd.DataFrame:
+    """Return everything two sides differ in: ``what, left, right, accepted as``."""
+    ours, theirs = (next(iter(side.signatures.values())).values for side in (left, right))
+    rows = [
+        {
+            "what": key,
+            "left": ours.get(key, "absent"),
+            "right": theirs.get(key, "absent"),
+            "accepted as": next(
+                (name for name in ACCEPTABLE if key in FACTORS[name].keys), "the choice of sides"
+            ),
+        }
+        for key in dict.fromkeys([*ours, *theirs])
+        if ours.get(key) != theirs.get(key)
+    ]
+    return pd.DataFrame(rows, columns=["what", "left", "right", "accepted as"])
 
 
 def differing(comparison: Comparison, only_differing: bool = True) -> pd.DataFrame:

@@ -30,9 +30,7 @@ class EditPanel:
         self.boxes: dict[Place, widgets.Textarea] = {}
         self.difference, self.message = PageBox(), PageBox()
         self.name = widgets.Text(layout=widgets.Layout(width="190px"))
-        self.save = button(
-            "Save as a new version", self._save, "Writes new files and overwrites none", "info"
-        )
+        self.save = button("Save as a variant", self._save, "Writes new files and overwrites none", "info")
         self.undo = button("Undo all edits", self._undo, "Go back to the committed texts")
         self.root = section("2 · Edit what the model is told", self._layout())
         self.fill()

@@ -80,6 +80,12 @@ class Wording:
             self.texts[place] = text
             self.saved = None
 
+    def restore(self, texts: Mapping[Place, str]) -> list[Place]:
+        """Take over texts of another time; return the places among them that the suite no longer has."""
+        self.texts = {**self.committed, **{place: texts[place] for place in texts if place in self.committed}}
+        self.saved = None
+        return [place for place in texts if place not in self.committed]
+
     def undo(self) -> None:
         """Go back to the committed texts."""
         self.texts = dict(self.committed)
@@ -161,6 +167,11 @@ def _committed(suite: Suite, lang: str, base: Base) -> Iterator[tuple[Place, str
         for name, schema in worded.properties.items():
             yield Place(tool.name, name), str(schema.get("description", ""))
     yield PROMPT, suite.prompt(lang, base.prompt)
+
+
+def played(suite: Suite, lang: str, condition: Condition) -> Mapping[Place, str]:
+    """Return every text that a condition of a run gave to a model."""
+    return Wording(suite, lang, Base(condition.descriptions, condition.prompt)).committed
 
 
 def changes(draft: Wording) -> Page:

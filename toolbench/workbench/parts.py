@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
@@ -29,6 +31,32 @@ class PageBox:
         assert isinstance(page, Page)
         if self.root.value != str(page.html):
             self.root.value = str(page.html)
+
+
+class LinkBox:
+    """Links to files on this machine, as the notebook's own file links: each host knows how to open those."""
+
+    def __init__(self) -> None:
+        self._note, self._out = PageBox(), widgets.Output()
+        self.root = widgets.VBox([self._note.root, self._out])
+
+    def show(self, files: Sequence[Path]) -> None:
+        """Link to files, with their paths as text for hosts that open no links."""
+        from IPython.display import FileLink
+
+        self.clear()
+        for file in files:
+            self._out.append_display_data(FileLink(os.path.relpath(file)))  # type: ignore[no-untyped-call]
+
+    def say(self, page: Page) -> None:
+        """Show a line in place of the links."""
+        self.clear()
+        self._note.show(page)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._note.show(EMPTY)
+        self._out.outputs = ()
 
 
 def style() -> widgets.HTML:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -23,6 +27,8 @@ from toolbench.workbench.choosing import Plan
 
 TICK = 0.4
 """Seconds between two refreshes of what is on the screen while a run goes on."""
+UNHEARD = (signal.SIG_IGN, signal.default_int_handler)
+"""How an idle kernel takes an interrupt: not at all, or as an error between two cells when messages met."""
 KEY = list(AttemptKey._fields)
 
 State = Literal["idle", "running", "stopping", "stopped", "finished", "failed"]
@@ -65,7 +71,11 @@ class Session:
         self.folder: Path | None = None
         self.live: LiveRun | None = None
         self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.home: asyncio.AbstractEventLoop | None = None
+        self._before: Any = signal.SIG_IGN
         self._started = self._ended = 0.0
+        self._made = 0
 
     @property
     def busy(self) -> bool:
@@ -76,6 +86,14 @@ class Session:
     def seconds(self) -> float:
         """How long the run has been going, or went."""
         return (time.monotonic() if self.busy else self._ended) - self._started
+
+    @property
+    def left(self) -> float | None:
+        """Seconds the rest will take at the pace of this sitting; ``None`` before anything has been made."""
+        attempts = self.attempts
+        if not self.busy or not self._made or attempts is None or self.plan is None:
+            return None
+        return self.seconds / self._made * (self.plan.total - len(attempts))
 
     @property
     def complete(self) -> bool:
@@ -115,6 +133,12 @@ class Session:
             raise InputError("there is no run to continue")
         return self._begin(resume=(self.folder / LOG_NAME).exists())
 
+    def find_home(self) -> None:
+        """Remember the loop of the main thread; a press of a button may be handled in another one."""
+        if threading.current_thread() is threading.main_thread():
+            with suppress(RuntimeError):
+                self.home = asyncio.get_running_loop()
+
     def stop(self) -> None:
         """Ask the run to end. Finished attempts are on disk already; those in flight are dropped."""
         if self.busy and self._task is not None:
@@ -127,8 +151,11 @@ class Session:
             raise InputError("a run is going on; stop it before starting another")
 
     def _begin(self, resume: bool) -> asyncio.Task[None]:
-        self.state, self.problem, self._started = "running", None, time.monotonic()
-        self._task = asyncio.get_running_loop().create_task(self._run(resume), name="toolbench-workbench")
+        self.state, self.problem = "running", None
+        self._started, self._made = time.monotonic(), 0
+        self._loop = asyncio.get_running_loop()
+        self.find_home()
+        self._task = self._loop.create_task(self._run(resume), name="toolbench-workbench")
         self.on_change()
         return self._task
 
@@ -143,12 +170,14 @@ class Session:
                 self.folder,
                 resume=resume,
                 retry_errors=resume,
+                interleaved=True,
                 on_attempt=self._take,
                 on_wait=self._wait,
             )
             self.state, self.problem = "finished", _shortfall(summary)
         except asyncio.CancelledError:
             asked, self.state = self.state == "stopping", "stopped"
+            self._read_again()
             if not asked:
                 raise
         except ToolbenchError as fault:
@@ -158,8 +187,19 @@ class Session:
             self.state, self.problem = "failed", f"{type(fault).__name__}: {fault}"
         finally:
             watch.cancel()
+            self._at_home(self._leave)
+            with suppress(OSError):
+                # A run that could not even begin leaves no folder.
+                self.folder.rmdir()
             self._ended = time.monotonic()
             asyncio.get_running_loop().call_soon(self.on_change)
+
+    def _read_again(self) -> None:
+        """Take over what reached the disk while the run was being stopped and nobody was told of."""
+        assert self.folder is not None
+        if (self.folder / LOG_NAME).exists():
+            found = LiveRun(self.folder)
+            self.live = found if len(found.attempts) else None
 
     def _wait(self, line: str) -> None:
         self.problem = line
@@ -168,6 +208,7 @@ class Session:
     def _take(self, progress: Progress) -> None:
         assert self.folder is not None
         self.problem = None
+        self._made += 1
         if self.live is None:
             self.live = LiveRun(self.folder)
         else:
@@ -177,7 +218,29 @@ class Session:
         """Refresh while the run goes on, also when no attempt arrives: time passes."""
         while True:
             await asyncio.sleep(TICK)
+            # After every cell the kernel puts its own handler back, so this one is set again.
+            self._at_home(self._listen)
             self.on_change()
+
+    def _at_home(self, work: Callable[[], None]) -> None:
+        """Do something in the main thread, if its loop is known: signals are its affair alone."""
+        if self.home is not None and not self.home.is_closed():
+            self.home.call_soon_threadsafe(work)
+
+    def _listen(self) -> None:
+        """Take interrupts for Stop while the kernel is idle; a cell that awaits has its own handler."""
+        now = signal.getsignal(signal.SIGINT)
+        if self.busy and now in UNHEARD:
+            self._before = now
+            signal.signal(signal.SIGINT, self._interrupted)
+
+    def _leave(self) -> None:
+        if signal.getsignal(signal.SIGINT) == self._interrupted:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _interrupted(self, number: int, frame: object) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.stop)
 
 
 def spent(attempts: pd.DataFrame) -> str:
@@ -194,12 +257,22 @@ def spent(attempts: pd.DataFrame) -> str:
     return f"{tokens:,.0f} tokens · cost {' + '.join(costs)}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time as one reads it: seconds below two minutes, else minutes, else hours."""
+    for size, unit in ((7200.0, "h"), (120.0, "min")):
+        if seconds >= size:
+            return f"{seconds / (size / 2):.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def status(session: Session, attempts: pd.DataFrame | None) -> str:
     """Return one line on how the run is going."""
     if session.plan is None or session.folder is None:
         return "Nothing has been run yet."
     made = 0 if attempts is None else len(attempts)
     line = f"{session.state} · {made} of {session.plan.total} attempts · {session.seconds:.1f} s"
+    if session.left is not None:
+        line += f" · about {duration(session.left)} left"
     if attempts is not None:
         line += f" · {spent(attempts)}"
     if session.state == "stopped":
@@ -218,9 +291,11 @@ def _shortfall(summary: RunSummary) -> str | None:
 
 
 def _new_folder(runs: Path, suite: str) -> Path:
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    name, number = f"{stamp}-{suite}", 1
-    while (runs / name).exists():
-        number += 1
-        name = f"{stamp}-{suite}-{number}"
-    return runs / name
+    """Make a folder that nobody else has: two notebooks may start in the same second."""
+    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{suite}"
+    for number in count(1):
+        folder = runs / (name if number == 1 else f"{name}-{number}")
+        with suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+    raise AssertionError("there is always a next number")

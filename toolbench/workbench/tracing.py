@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import Condition
 from toolbench.domain.decision import ModelDecision
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, CallRecord, TurnRecord
 from toolbench.domain.suite import Suite
@@ -19,6 +20,7 @@ from toolbench.showing import html
 from toolbench.showing.html import Page
 from toolbench.showing.sections import explained, pretty
 from toolbench.showing.view import RunView
+from toolbench.workbench.requesting import copies
 
 LONG = 20_000
 """Characters of a request or response shown; the log holds all of it."""
@@ -38,12 +40,24 @@ def traces(
         where = suite in (None, attempt.suite) and lang in (None, attempt.lang)
         if where and who == (player, condition, case):
             mine = view.header.load_conditions()[condition]
-            found[attempt.repetition] = trace(attempt, view.suites[attempt.suite], mine, player)
+            # Baselines have no entry: nothing was sent anywhere.
+            runs = view.header.config["runs"]
+            entry = next((run for run in runs if PlayerKey.of(run) == attempt.key.player), None)
+            found[attempt.repetition] = trace(attempt, view.suites[attempt.suite], mine, player, entry)
     return dict(sorted(found.items()))
 
 
-def trace(attempt: Attempt, suite: Suite, condition: Condition, player: str | None = None) -> Page:
-    """Return what was sent, what came back, what was decided from it and what was found, turn by turn."""
+def trace(
+    attempt: Attempt,
+    suite: Suite,
+    condition: Condition,
+    player: str | None = None,
+    entry: Mapping[str, Any] | None = None,
+) -> Page:
+    """Return what was sent, what came back, what was decided from it and what was found, turn by turn.
+
+    ``entry`` is the model as the recorded configuration has it; with it every request can be copied.
+    """
     judged = judge(attempt, suite, condition)
     case = suite.case_by_key[attempt.lang, attempt.case_id]
     name = player or attempt.model
@@ -54,7 +68,7 @@ def trace(attempt: Attempt, suite: Suite, condition: Condition, player: str | No
             html.heading(title, 3),
             *_verdict(attempt, judged),
             html.preformatted(said),
-            *(page for turn in attempt.turns for page in _turn(turn, attempt.calls)),
+            *(page for turn in attempt.turns for page in _turn(turn, attempt.calls, entry)),
             *_failures(attempt),
         ]
     )
@@ -79,7 +93,7 @@ def _verdict(attempt: Attempt, judged: Judged) -> Iterator[Page]:
         yield html.paragraph(f"{code}: {explained(code)}", "note")
 
 
-def _turn(turn: TurnRecord, calls: Sequence[CallRecord]) -> Iterator[Page]:
+def _turn(turn: TurnRecord, calls: Sequence[CallRecord], entry: Mapping[str, Any] | None) -> Iterator[Page]:
     body: Any = turn.request.get("body", {})
     tools = body.get("tools") or []
     told = f"HTTP {turn.response['status']} after {turn.latency_ms:.0f} ms"
@@ -88,6 +102,8 @@ def _turn(turn: TurnRecord, calls: Sequence[CallRecord]) -> Iterator[Page]:
     yield html.folded(f"Sent: tools as the provider saw them ({offered})", _tools(tools))
     rest = {name: value for name, value in body.items() if name != "tools"}
     yield html.folded("Sent: the rest of the request", _json(rest))
+    if entry is not None:
+        yield copies(turn, entry)
     if turn.losses:
         yield html.paragraph("Lost on the way to this provider: " + "; ".join(turn.losses), "note")
     yield from _decision(turn.decision)

@@ -1,4 +1,4 @@
-"""The workbench as a widget: five sections around one bench."""
+"""The workbench as a widget: its sections around one bench."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from toolbench.workbench.bench import Bench
 from toolbench.workbench.choose_panel import ChoosePanel
 from toolbench.workbench.compare_panel import ComparePanel
 from toolbench.workbench.edit_panel import EditPanel
+from toolbench.workbench.history_panel import HistoryPanel
 from toolbench.workbench.parts import style
-from toolbench.workbench.results_panel import ResultsPanel, RunPanel
+from toolbench.workbench.results_panel import ResultsPanel
+from toolbench.workbench.review_panel import ReviewPanel
+from toolbench.workbench.run_panel import RunPanel
 
 
 class Panel:
@@ -26,11 +29,14 @@ class Panel:
         self.run = RunPanel(bench)
         self.results = ResultsPanel(bench)
         self.compare = ComparePanel(bench)
+        self.history = HistoryPanel(bench, self._restored)
+        self.review = ReviewPanel(bench)
         self._place = bench.choice.suite, bench.choice.lang
         self._was_busy = False
         bench.session.on_change = self.refresh
-        sections = [part.root for part in (self.choose, self.edit, self.run, self.results, self.compare)]
-        self.root = widgets.VBox([style(), *sections])
+        bench.session.find_home()
+        parts = (self.choose, self.edit, self.run, self.results, self.compare, self.history, self.review)
+        self.root = widgets.VBox([style(), *(part.root for part in parts)])
         self.root.add_class("toolbench")
         self.results.refresh(force=True)
         if not bench.session.busy:
@@ -53,6 +59,11 @@ class Panel:
     def _edited(self) -> None:
         self.choose.refresh()
 
+    def _restored(self) -> None:
+        self.choose.fill()
+        self.edit.fill()
+        self.choose.refresh()
+
     def refresh(self) -> None:
         """Show what has happened in the run."""
         busy = self.bench.session.busy
@@ -60,5 +71,6 @@ class Panel:
         self.results.refresh(force=self._was_busy and not busy)
         if self._was_busy and not busy and self.bench.attempts is not None:
             self.results.finish()
-            self.compare.refresh()
+            for part in (self.compare, self.history, self.review):
+                part.refresh()
         self._was_busy = busy
