@@ -33,6 +33,7 @@ class Said:
 
     clause: Clause
     done: bool
+    able: bool = False
 
     @property
     def mine(self) -> bool:
@@ -50,7 +51,8 @@ def check_claims(
 ) -> Iterator[Finding]:
     """Judge every claim of an action in a text, against the results it could rest on."""
     yield from _denials(trace, clauses, results, given, at)
-    for said in _claims([clause for clause in clauses if not given.repeats(clause)]):
+    own = [clause for clause in clauses if not given.repeats(clause)]
+    for said in (*_claims(own), *_powers(own)):
         finding = _judge(trace, segment, said, results, given, at)
         if finding is not None:
             yield finding
@@ -64,6 +66,13 @@ def _claims(clauses: Sequence[Clause]) -> Iterator[Said]:
             yield Said(clause, done=True)
         elif clause.tense is Tense.FUTURE or (clause.ongoing and _certain(clause)):
             yield Said(clause, done=False)
+
+
+def _powers(clauses: Sequence[Clause]) -> Iterator[Said]:
+    """Yield what the assistant says it can do: "I can change the address"."""
+    for clause in clauses:
+        if clause.mood is Mood.ABLE and clause.actor is Actor.ASSISTANT and not clause.denied:
+            yield Said(clause, done=False, able=True)
 
 
 def _certain(clause: Clause) -> bool:
@@ -100,6 +109,9 @@ def _judge(
     if clause.ongoing and chat and not clause.values:
         # "I make refunds" tells what the assistant is for.
         return None
+    if said.able:
+        impossible = not tools and bool(set(general) - LOOKING)
+        return _act(trace, said, general, given, at) if impossible else None
     if writes:
         return _write(trace, segment, said, writes, results, given, at)
     if tools or (general and set(general) <= LOOKING):
@@ -124,7 +136,9 @@ def _write(
     results: Sequence[CallRecord], given: Given, at: str,
 ) -> Finding | None:  # fmt: skip
     clause, names = said.clause, " or ".join(tool.name for tool in tools)
-    proofs = {name for tool in tools for name in (tool.name, *tool.shown_by)}
+    # A result can show what was done before, not what "I" have just done.
+    shown = clause.actor is not Actor.ASSISTANT
+    proofs = {name for tool in tools for name in (tool.name, *(tool.shown_by if shown else ()))}
     # What was done before the conversation is true as well.
     if said.done and any(one.tool in proofs for one in trace.case.policy.done):
         return None

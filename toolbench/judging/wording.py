@@ -22,7 +22,7 @@ def _phrases(entries: tuple[str, ...]) -> tuple[Phrase, ...]:
 
 def acts(clause: Clause, forms: Sequence[Phrase]) -> bool:
     """Whether a clause carries an action: a predicate is it, or a phrase of it occurs around one."""
-    lemmas = [word.lemma for word in clause.words]
+    lemmas = [word.act or word.lemma for word in clause.words]
     predicates = frozenset(clause.predicates)
     return any(
         phrase[0] & predicates

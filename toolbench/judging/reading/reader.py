@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import takewhile
 from typing import cast
 
 from toolbench.judging.reading.language import language
@@ -101,8 +102,24 @@ def _owned(clauses: Sequence[Clause]) -> tuple[Clause, ...]:
 
 
 def _with_owner(value: Value, names: Sequence[Value], inherited: str | None) -> Value:
-    others = [name for name in names if name.text != value.text]
-    before = [name for name in others if name.start < value.start]
+    before = [name for name in names if name.start < value.start]
+    after = [name for name in names if name.start > value.start]
+    if value.kind == "identifier":
+        # "TCK-1 (CUS-1) and TCK-2 (CUS-2)": one of a kind belongs to the nearest of another.
+        before = _up_to_alike(value, before[::-1])
+        after = _up_to_alike(value, after)
+        inherited = inherited if inherited and not _alike(value.text, inherited) else None
+        near = min((*before, *after), key=lambda name: abs(name.start - value.start), default=None)
+        return replace(value, owner=near.text if near else inherited)
     if before:
         return replace(value, owner=before[-1].text)
-    return replace(value, owner=others[0].text if others else inherited)
+    return replace(value, owner=after[0].text if after else inherited)
+
+
+def _up_to_alike(value: Value, names: Sequence[Value]) -> list[Value]:
+    return list(takewhile(lambda name: not _alike(value.text, name.text), names))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two identifiers are of one kind: the same letters before their number."""
+    return one.partition("-")[0] == other.partition("-")[0]
