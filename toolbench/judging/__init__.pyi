@@ -13,3 +13,4 @@ from .order import values_at as values_at
 from .score import Verdict as Verdict
 from .text import contains as contains
 from .text import normalize as normalize
+from .trace import Finding as Finding
