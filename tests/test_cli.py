@@ -295,7 +295,9 @@ def test_promoted_cases_are_linted_and_get_free_ids(tmp_path: Path) -> None:
 def test_a_failed_case_is_promoted_once(tmp_path: Path) -> None:
     run, target = a_run(tmp_path), tmp_path / "again.en.jsonl"
     log = run / LOG_NAME
-    log.write_text(log.read_text().replace('"provider": "baseline"', '"provider": "rules"'))
+    header, *attempts = (json.loads(line) for line in log.read_text("utf-8").splitlines())
+    text = "".join(json.dumps(line) + "\n" for line in (header | {"seal": None}, *attempts))
+    log.write_text(text.replace('"provider": "baseline"', '"provider": "rules"'))
     wanted = ("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
     assert invoke(*wanted).exit_code == 0
     first = target.read_text()

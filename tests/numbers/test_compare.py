@@ -40,8 +40,9 @@ def test_two_models_are_compared_case_by_case(base: ScoredRun) -> None:
         ]
         assert row[side] == pytest.approx(mine.set_index("metric").loc["pass_rate", "value"])
     assert row["delta"] == pytest.approx(row["right"] - row["left"])
-    assert row["ci_low"] < row["delta"] < row["ci_high"] <= 0
-    assert row["p"] <= row["p_holm"] <= 1
+    # Five scenarios differ: too few for an interval or a p, and the row says so.
+    assert np.isnan([row["ci_low"], row["ci_high"], row["p"]]).all()
+    assert "5" in row["test"]
     assert row["cases"] == 9
     assert list(result.table["metric"]) == list(SHOWN)
 

@@ -288,7 +288,7 @@ def _tells(clause: Clause) -> bool:
 
 def _done(clauses: Iterable[Clause]) -> frozenset[str]:
     """Return the predicates that clauses say were carried out."""
-    told = (clause for clause in clauses if clause.completed and not clause.denied)
+    told = (c for c in clauses if c.completed and not c.denied and c.mood is Mood.ASSERTED)
     return frozenset(predicate for clause in told for predicate in clause.predicates)
 
 
