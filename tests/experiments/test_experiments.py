@@ -303,7 +303,7 @@ def test_bad_descriptions_hurt_the_player_that_reads_names(variants: RunView) ->
     failing = wording.classes(found)
     router = failing[failing["player"] == "keyword_router"]
     assert router["newly_failing"].sum() == len(found.newly_failing) == 5
-    assert "direct_lookup" in wording.changed_page(found).text
+    assert "quote_missing_service" in wording.changed_page(found).text
     assert_shown(wording.effect_page(found, "", "bad"), wording.classes_page(found))
 
 

@@ -65,22 +65,22 @@ def test_every_case_has_one_outcome(base: ScoredRun) -> None:
 
 def test_newly_failing_cases_come_with_the_reasons_of_the_failing_side(base: ScoredRun) -> None:
     result = compare(*sides(base, "keyword_router", "always_silent", **EN))
-    lost = result.newly_failing.set_index("case_id").loc["direct_lookup"]
+    lost = result.newly_failing.set_index("case_id").loc["cancel_explicit"]
     assert "missed_call" in lost["codes"]
     assert "text where a call was due" in lost["reasons"]
     assert (lost["left_passed"], lost["left_n"], lost["right_passed"], lost["right_n"]) == (3, 3, 0, 3)
     back = compare(*sides(base, "always_silent", "keyword_router", **EN))
-    assert back.newly_passing.set_index("case_id").loc["direct_lookup", "codes"] == lost["codes"]
+    assert back.newly_passing.set_index("case_id").loc["cancel_explicit", "codes"] == lost["codes"]
 
 
 def test_a_case_belongs_to_a_side_that_passes_it_more_often_than_not(base: ScoredRun) -> None:
     attempts = base.attempts.copy()
-    mine = (attempts["model"] == "always_silent") & (attempts["case_id"] == "direct_lookup")
+    mine = (attempts["model"] == "always_silent") & (attempts["case_id"] == "cancel_explicit")
     attempts.loc[mine, "passed"] = (attempts.loc[mine, "repetition"] > 0).astype(float)
     left, right = sides(base, "keyword_router", "always_silent", **EN)
     changed = attempts.loc[right.attempts.index]
     result = compare(left, replace(right, attempts=changed))
-    row = result.cases.set_index("case_id").loc["direct_lookup"]
+    row = result.cases.set_index("case_id").loc["cancel_explicit"]
     assert (row["right_passed"], row["right_n"], row["outcome"]) == (2, 3, "both")
 
 
@@ -177,7 +177,8 @@ def test_a_case_that_was_edited_is_not_paired(base: ScoredRun, base_run: Path, t
         compare(select(base, **EN), select(other, **EN), [])
     result = compare(select(base, **EN), select(other, **EN), ["cases"])
     assert (result.table["cases"] <= 8).all()
-    assert any("different versions of 1 case" in line for line in result.unpaired)
+    # The attempts of the edited case are not those of the case as it stands there, and so not counted.
+    assert any("only the left side has a scored attempt of 1 case" in line for line in result.unpaired)
 
 
 def test_cases_without_a_score_on_one_side_are_left_out_and_named(base_run: Path, tmp_path: Path) -> None:
@@ -384,9 +385,9 @@ def test_few_cases_are_warned_about(base: ScoredRun) -> None:
 def test_the_text_shows_deltas_cases_and_reasons(base: ScoredRun) -> None:
     said = text(compare(*sides(base, "keyword_router", "always_silent", **EN)))
     assert "pass_rate" in said
-    assert "Holm" in said
+    assert "fewer than 6" in said
     assert "newly failing: " in said
-    assert "direct_lookup 3/3 → 0/3  missed_call" in said
+    assert "cancel_explicit 3/3 → 0/3  missed_call" in said
     assert "–" in said
 
 

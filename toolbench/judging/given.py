@@ -18,7 +18,7 @@ from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.reading.reader import read
-from toolbench.judging.reading.statements import Clause, Mood, Value
+from toolbench.judging.reading.statements import Actor, Clause, Mood, Value
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Segment, Trace
 
@@ -282,8 +282,9 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
 
 
 def _tells(clause: Clause) -> bool:
-    """Whether the user tells something; "close it" does not say that it is closed."""
-    return clause.mood in _TELLING and clause.completed
+    """Whether the user tells something; "close it" does not say that it is closed, nor "so that you close it"."""
+    wished = clause.mood is Mood.CONDITIONAL and clause.actor is Actor.USER
+    return clause.mood in _TELLING and clause.completed and not wished
 
 
 def _done(clauses: Iterable[Clause]) -> frozenset[str]:
