@@ -120,7 +120,7 @@ def test_the_report_of_a_run(installed: Installed, run: Path) -> None:
     page = (run / "report.html").read_text()
     assert "sim-always-first" in page
     assert "INCOMPLETE" not in page
-    assert page.count("data:image/png;base64") >= 3
+    assert page.count("<table") >= 3
     assert json.loads((run / "report.json").read_text())["results"]
     assert (run / "errors.csv").read_text().count("\n") > 10
 

@@ -282,7 +282,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
 
 
 def _tells(clause: Clause) -> bool:
-    """Whether the user tells something; "close it" does not say that it is closed, nor "so that you close it"."""
+    """Whether the user tells something; neither "close it" nor "so that you close it" is told."""
     wished = clause.mood is Mood.CONDITIONAL and clause.actor is Actor.USER
     return clause.mood in _TELLING and clause.completed and not wished
 
