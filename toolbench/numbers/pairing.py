@@ -22,7 +22,7 @@ from toolbench.numbers.weighing import Vector
 LOST_AT_MOST = 0.02
 """Share of attempts lost up to which they are passed over; above it a verdict must hold at both extremes.
 
-Simulated where only failures are lost, the worst there is (``tests/bench/coverage.py``).
+A choice, not yet a measurement: ``tests/bench/coverage.py`` simulates the worst case, only failures lost.
 """
 
 Metric = Rate | Mean
