@@ -7,8 +7,10 @@ from typing import Any
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 
 from tests.support import ROOT
+from toolbench.cli import main
 from toolbench.experiments import ExperimentPage, write_experiment
 from toolbench.experiments.writing import NAMES
 from toolbench.simulator import Simulator
@@ -36,7 +38,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ExperimentPage]]:
-    """Every experiment's page, and ``refused``: a notebook that is given a run it cannot use."""
+    """Every experiment's page."""
     root = tmp_path_factory.mktemp("experiments")
     for folder in ("contracts", "cases"):
         (root / folder).symlink_to(ROOT / folder)
@@ -44,8 +46,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Experi
         patch.setenv("SIM_KEY", "any")
         parameters = _parameters(root, sim)
         made = {name: write_experiment(name, root / "pages", parameters[name]) for name in NAMES}
-        run = {"run": parameters["06_forced_choice"]["output"]}
-        yield {**made, "refused": write_experiment("03_tool_order", root / "refused", run)}
+        yield made
 
 
 def _parameters(root: Path, sim: Simulator) -> dict[str, dict[str, Any]]:
@@ -94,12 +95,34 @@ def test_a_notebook_leaves_a_handful_of_outputs(pages: dict[str, ExperimentPage]
     assert sum(len(cell.outputs) for cell in code) <= len(code) + 1
 
 
-def test_a_run_that_cannot_answer_is_refused_in_one_line(pages: dict[str, ExperimentPage]) -> None:
-    page = pages["refused"]
-    assert page.problem is not None
-    assert page.problem.startswith("INCOMPLETE: run 06_forced_choice has no two tool orders")
-    text = page.html.read_text()
+def test_a_run_that_cannot_answer_is_refused_in_one_line(
+    pages: dict[str, ExperimentPage], tmp_path: Path
+) -> None:
+    run = pages["06_forced_choice"].html.parent.parent / "runs" / "06_forced_choice"
+    arguments = ["experiment", "03_tool_order", "--run", str(run), "--output", str(tmp_path)]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 1
+    (problem, page) = done.output.splitlines()
+    assert problem.startswith("toolbench: INCOMPLETE: run 06_forced_choice has no two tool orders")
+    text = Path(page).read_text()
     assert "INCOMPLETE: run 06_forced_choice" in text
     assert "Not possible: run 06_forced_choice" in text
     assert "Traceback" not in text
     assert 'File "' not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["99_nothing"], "99_nothing"),
+        (["03_tool_order", "-p", "repetitions"], "'repetitions' is not NAME=VALUE"),
+        (["03_tool_order", "-p", "repetitons=2"], "repetitons"),
+    ],
+)
+def test_an_experiment_that_cannot_be_made_is_refused_by_name(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    done = CliRunner().invoke(main, ["experiment", *arguments, "--output", str(tmp_path)])
+    assert done.exit_code == 2
+    assert message in done.output
+    assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ import click
 
 from toolbench.cli.authoring import generate, lint
 from toolbench.cli.checking import selfcheck
+from toolbench.cli.experimenting import experiment
 from toolbench.cli.importing import import_, new
 from toolbench.cli.judging import compare, gate, promote, report, score, trends
 from toolbench.cli.playing import models, run
@@ -23,7 +24,7 @@ __all__ = ["main"]
 
 
 PLAY = (init, run, models, serve)
-JUDGE = (score, report, compare, trends, replay, gate, promote)
+JUDGE = (score, report, compare, trends, replay, experiment, gate, promote)
 MAKE = (new, import_, lint, generate, selfcheck)
 """Commands by what one does: play a matrix, look at what came of it, make suites."""
 

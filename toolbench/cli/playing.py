@@ -6,11 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
+
+if TYPE_CHECKING:
+    from toolbench.domain.config import Config
+    from toolbench.domain.suite import Suite
+    from toolbench.running.runner import RunSummary
 
 
 def _names(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[str]:
@@ -109,20 +114,7 @@ def run(
     # Other benches name the log itself; here the log is in the run's folder.
     folder = folder.with_suffix("") if folder.suffix == ".jsonl" and not folder.exists() else folder
     if until:
-        from toolbench.cli.sequential import run_until
-        from toolbench.numbers.sequence import Rule
-
-        rule = Rule(*until, budget=loaded.repetitions, width=width)
-        with TerminalProgress() as progress:
-            summary, path, why = run_until(
-                loaded, played, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
-            )
-        low, high = path[-1] if path else (-1.0, 1.0)
-        say(
-            f"{folder}: after {len(path)} of {rule.budget} rounds: {why or summary.stopped or 'given up'}; "
-            f"difference between {100 * low:+.0f} and {100 * high:+.0f} points"
-        )
-        sys.exit(0 if why else 1)
+        sys.exit(_until(loaded, played, folder, until, width, resume))
     with TerminalProgress() as progress:
         summary = run_matrix_sync(
             loaded,
@@ -133,6 +125,33 @@ def run(
             on_attempt=progress,
             on_wait=progress.wait,
         )
+    _tell(summary, folder)
+    sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
+
+
+def _until(
+    loaded: Config, played: Sequence[Suite], folder: Path, sides: tuple[str, str], width: float, resume: bool
+) -> int:
+    """Play two sides round by round; return 0 when the rule ended it and 1 when something else did."""
+    from toolbench.cli.sequential import run_until
+    from toolbench.numbers.sequence import Rule
+    from toolbench.showing.progress import TerminalProgress
+
+    rule = Rule(*sides, budget=loaded.repetitions, width=width)
+    with TerminalProgress() as progress:
+        summary, path, why = run_until(
+            loaded, played, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
+        )
+    low, high = path[-1] if path else (-1.0, 1.0)
+    say(
+        f"{folder}: after {len(path)} of {rule.budget} rounds: {why or summary.stopped or 'given up'}; "
+        f"difference between {100 * low:+.0f} and {100 * high:+.0f} points"
+    )
+    return 0 if why else 1
+
+
+def _tell(summary: RunSummary, folder: Path) -> None:
+    """Print what a run came to and what to do next."""
     if summary.set_aside:
         item(f"toolbench: {summary.set_aside}", err=True)
     say(
@@ -149,7 +168,6 @@ def run(
         say(f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True)
     if summary.made + summary.skipped:
         item(f"next: toolbench report {folder}")
-    sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
 
 
 @click.command()

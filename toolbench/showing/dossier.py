@@ -17,7 +17,7 @@ from toolbench.domain.record import Attempt
 from toolbench.numbers.gates import MIN_N, GateReport, GateResult, default_gates, evaluate
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.tables import groups, records
-from toolbench.showing.checklist import Evidence
+from toolbench.showing.evidence import Evidence
 from toolbench.showing.families import DANGEROUS
 from toolbench.showing.talks import Talks
 from toolbench.showing.view import Arm, RunView
