@@ -1,5 +1,6 @@
 """What the project says of itself: declared versions, the lock file, the public names."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -77,8 +78,12 @@ def test_the_readme_has_every_command() -> None:
 
 def _commands(text: str) -> list[list[str]]:
     """Return the blocks of code with their comments left out."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [[line.split("  #")[0].rstrip() for line in block.splitlines()] for block in blocks]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return [
+        [line.split("  #")[0].rstrip() for line in block.splitlines()]
+        for language, block in blocks
+        if language != "mermaid"
+    ]
 
 
 def test_the_russian_readme_has_the_same_commands() -> None:
@@ -91,6 +96,29 @@ def test_the_map_of_rooms_is_the_folders_there_are() -> None:
     rooms = [cell.strip("`") for cell in first_cells("room")]
     there = [path.parent.relative_to(ROOT) for path in ROOT.glob("toolbench/*/__init__.py")]
     assert sorted(map(Path, rooms)) == sorted(there)
+
+
+def _imported(room: str) -> set[str]:
+    """Return the rooms that a room imports, whenever it does."""
+    files = (ROOT / "toolbench" / room).rglob("*.py")
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text()))]
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    rooms = {module.split(".")[1] for module in modules if module.startswith("toolbench.")}
+    return {one for one in rooms if (ROOT / "toolbench" / one).is_dir()} - {room}
+
+
+def test_the_picture_of_the_rooms_shows_the_imports_there_are() -> None:
+    rooms = [path.parent.name for path in ROOT.glob("toolbench/*/__init__.py")]
+    imports = {room: _imported(room) for room in rooms}
+    straight = {
+        (room, used)
+        for room in rooms
+        for used in imports[room]
+        if not any(used in imports[between] for between in imports[room])
+    }
+    (picture,) = re.findall(r"^```mermaid\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    arrows = [line.split(" --> ") for line in picture.splitlines() if "-->" in line]
+    assert {(room.strip(), used) for room, many in arrows for used in many.split(" & ")} == straight
 
 
 def test_the_files_to_open_are_there() -> None:
