@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.config import ModelConfig
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite, load_suite
 from toolbench.judging.score import Verdict, score

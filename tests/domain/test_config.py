@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.support import ROOT, make_case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, Selection, public_url
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition, Selection
+from toolbench.domain.config import Config, public_url
 from toolbench.domain.suite import find_suite
 from toolbench.errors import ConfigError
 

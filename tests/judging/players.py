@@ -11,7 +11,7 @@ from typing import Any
 from tests.judging.told import Told
 from tests.judging.wordings import DETAILS, TOPICS
 from toolbench.domain.case import Case, Expectation
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.suite import Suite, find_suite
 from toolbench.judging.score import Verdict, score
 from toolbench.running.executor import Executor

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support import called, judged, make_case, said
-from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
 
 LOOKUP = make_case(
     user="Where is order ORD-123456?",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.judging.players import SHIPPED, Player, found, judged
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 
 PLAYERS: Mapping[str, Player] = {name: player for name, (player, _) in SHIPPED.items()}
 BARE = Condition(name="bare errors", error_hints=False)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.running.test_log import new_log
 from tests.support import attempt_of, called, delivery, make_case, said
-from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.log import LOG_NAME
 from toolbench.judging import guard
 from toolbench.judging.guard import Judged, judge

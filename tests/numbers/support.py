@@ -46,6 +46,7 @@ def row(case_id: str = "c", passed: bool | None = True, **columns: Any) -> dict[
         "behaviour": "same" if passed else "other",
         **dict.fromkeys(TUPLES, ()),
         **dict.fromkeys(FACTS, False),
+        "decision_due": True,
         "call_due": True,
         "chain_due": True,
         "write_on_offer": True,

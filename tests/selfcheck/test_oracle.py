@@ -11,7 +11,8 @@ import pytest
 from tests.judging.suites import NAMES, SUITES
 from toolbench.adapters import adapter_for
 from toolbench.adapters.wire import Request
-from toolbench.domain.config import BASELINES, BUILT_IN_CONDITIONS, ModelConfig
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import BASELINES, ModelConfig
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite

@@ -16,7 +16,8 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.streams import assemble
 from toolbench.adapters.wire import Offer, Request
 from toolbench.authoring.lint import lint
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.suite import load_suite
 from toolbench.errors import InputError, LogError, TransportError

@@ -16,7 +16,8 @@ from tests.browser.hostile import PAYLOADS, same_text, write_hostile_run
 from tests.support import delivery
 from tests.workbench.workbench_support import baseline_bench, folder_with_suites, simulated_bench
 from toolbench.authoring.lint import lint
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.suite import find_suite
 from toolbench.errors import InputError, SuiteError

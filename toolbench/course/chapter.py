@@ -26,7 +26,8 @@ from toolbench.course.silent_traps import SILENT
 from toolbench.course.time_exercise import check_time
 from toolbench.course.traps import TRAPS, spring, trap_page
 from toolbench.course.words import Words, data
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig, public_url
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.config import ModelConfig, public_url
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import find_suite
 from toolbench.errors import InputError, ServingError

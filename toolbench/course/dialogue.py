@@ -15,7 +15,8 @@ from toolbench.course.players import RETRIES
 from toolbench.course.words import Words, data
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.record import CallRecord
 from toolbench.domain.suite import Suite
@@ -101,7 +102,7 @@ class Dialogue:
         """Make the next move and remember it; after the end, the end again."""
         step = self._next
         if isinstance(step, Act):
-            offered = self.allowed or tuple(self.stage.offer(first=False).names.values())
+            offered = self.allowed or self.stage.callable
             records = [self._executor.run(call, step.turn, offered) for call in step.calls]
             self.moves.append(Acted(records))
             self._go_on(records)

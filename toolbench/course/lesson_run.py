@@ -12,7 +12,8 @@ from toolbench.course.players import RETRIES, is_scripted
 from toolbench.course.words import Words
 from toolbench.domain.case import Case
 from toolbench.domain.codes import CODES
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config, ModelConfig, Selection
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition, Selection
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.record import Progress
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import Suite

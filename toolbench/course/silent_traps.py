@@ -13,7 +13,8 @@ from toolbench.course.dialogue import Asked, dialogue, said
 from toolbench.course.players import Players, is_scripted
 from toolbench.course.rates_service import rate
 from toolbench.course.words import Words
-from toolbench.domain.config import Condition, ModelConfig
+from toolbench.domain.condition import Condition
+from toolbench.domain.config import ModelConfig
 from toolbench.domain.suite import Suite
 from toolbench.running import frozen_rates
 from toolbench.showing.html import Page

@@ -21,7 +21,8 @@ from toolbench.course.dialogue import Asked, dialogue, wire
 from toolbench.course.players import Players, is_scripted
 from toolbench.course.words import Words
 from toolbench.domain.canonical import JSON
-from toolbench.domain.config import Condition, Config, ModelConfig, Settings
+from toolbench.domain.condition import Condition
+from toolbench.domain.config import Config, ModelConfig, Settings
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.running import redactor_for

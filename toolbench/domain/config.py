@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from toolbench.domain.canonical import JSON, sha256
-from toolbench.domain.case import Case
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition, Selection
 from toolbench.domain.files import read_json, validate
 from toolbench.domain.keys import BASELINE, PlayerKey
 from toolbench.errors import ConfigError
@@ -105,70 +105,6 @@ class ModelConfig:
         """Path of a scripted model's script: after ``simulator:``, seen from ``root``."""
         name = self.base_url.removeprefix(SCRIPTED)
         return root / name if name else None
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A choice of cases; an absent list chooses all."""
-
-    tags: Sequence[str] | None = None
-    classes: Sequence[str] | None = None
-    langs: Sequence[str] | None = None
-    ids: Sequence[str] | None = None
-
-    def __call__(self, case: Case) -> bool:
-        """Whether the case is chosen."""
-        return (
-            (self.tags is None or bool(case.tags & set(self.tags)))
-            and (self.classes is None or case.klass in self.classes)
-            and (self.langs is None or case.lang in self.langs)
-            and (self.ids is None or case.id in self.ids)
-        )
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One experimental arm. Attempts of different conditions never meet in one figure."""
-
-    name: str
-    tool_choice: Literal["auto", "required", "none"] = "auto"
-    tool_order: str = "canonical"
-    tools: Literal["on", "off"] = "on"
-    descriptions: str | None = None
-    prompt: str | None = None
-    error_hints: bool = True
-    cases: Selection = field(default_factory=Selection)
-    repetitions: int | None = None
-
-    @property
-    def control(self) -> bool:
-        """Whether calls are impossible by design: no tools, or a forbidden choice."""
-        return self.tools == "off" or self.tool_choice == "none"
-
-    def admits(self, case: Case) -> bool:
-        """Whether a case makes sense under this condition.
-
-        A draft makes none before it is confirmed. A forced call says something only about cases in which a
-        call is right, and a frozen history whose next step is an answer cannot be played without its tools
-        or with a forced call.
-        """
-        if case.draft or not self.cases(case):
-            return False
-        if self.tool_choice == "required":
-            return case.expect.call_required and not case.starts_after_result
-        return not (self.tools == "off" and any("tool_calls" in message for message in case.messages))
-
-
-BUILT_IN_CONDITIONS: Mapping[str, Condition] = {
-    condition.name: condition
-    for condition in (
-        Condition("auto"),
-        Condition("reversed", tool_order="reversed"),
-        Condition("forced", tool_choice="required"),
-        Condition("no_tools", tools="off"),
-        Condition("no_hints", error_hints=False),
-    )
-}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -102,11 +103,15 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class Contract:
-    """A versioned set of tools in canonical order. ``hash`` covers everything in ``tools.json``."""
+    """A versioned set of tools in canonical order. ``hash`` covers everything in ``tools.json``.
+
+    ``distractors`` are tools of other contracts, which conditions may show beside the own ones.
+    """
 
     version: str
     tools: tuple[ToolSpec, ...]
     source: Mapping[str, JSON]
+    distractors: tuple[ToolSpec, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str) -> Contract:
@@ -133,8 +138,8 @@ class Contract:
 
     @cached_property
     def by_name(self) -> Mapping[str, ToolSpec]:
-        """Tools by canonical name."""
-        return {tool.name: tool for tool in self.tools}
+        """Tools by canonical name, those of other contracts behind the own."""
+        return {tool.name: tool for tool in (*self.tools, *self.distractors)}
 
     @cached_property
     def hash(self) -> str:
@@ -142,7 +147,7 @@ class Contract:
         return sha256(dict(self.source))
 
     def offered(self, names: Sequence[str] | None, order: str = "canonical") -> tuple[ToolSpec, ...]:
-        """Return the tools on offer, in contract order changed by ``order``.
+        """Return the own tools on offer, in contract order changed by ``order``.
 
         Parameters
         ----------
@@ -152,6 +157,22 @@ class Contract:
             ``canonical``, ``reversed``, or ``rotate:K`` (the first K tools move to the end).
         """
         kept = tuple(tool for tool in self.tools if names is None or tool.name in names)
+        return self.arranged(kept, order)
+
+    def arranged(
+        self, own: Sequence[ToolSpec], order: str, number: int | None = None, seed: str = ""
+    ) -> tuple[ToolSpec, ...]:
+        """Return own tools in an order, among so many of the distractors that there are ``number`` in all.
+
+        Where the own ones stand among the others depends on ``seed`` alone, and their order stays. More
+        distractors are always the same ones and some more.
+        """
+        kept = tuple(own)
+        if number is not None:
+            others = self.distractors[: max(0, number - len(kept))]
+            places = set(random.Random(seed).sample(range(len(kept) + len(others)), len(kept)))
+            waiting = iter(kept), iter(others)
+            kept = tuple(next(waiting[place not in places]) for place in range(len(kept) + len(others)))
         if order == "canonical":
             return kept
         if order == "reversed":

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from toolbench.domain.canonical import JSON, too_deep
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
@@ -205,7 +205,7 @@ def _foreign(
     hashes: Mapping[str, str], header: RunHeader, suite: Suite, lang: str, case_id: str
 ) -> str | None:
     """Return which part of the run an attempt was made with another version of, or ``None``."""
-    own = {name: suite.hashes.get(name) for name in ("contract", "executor", "rules")}
+    own = {name: suite.hashes.get(name) for name in ("contract", "executor", "rules", "distractors")}
     own["case"] = suite.case_by_key[lang, case_id].hash
     if header.seal is not None:
         own["header"] = header.seal

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, sha256
-from toolbench.domain.config import Condition, Selection
+from toolbench.domain.condition import Condition, Selection
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.suite import Suite

@@ -16,7 +16,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.case import Case
-from toolbench.domain.contract import Contract, Overlay
+from toolbench.domain.contract import Contract, Overlay, ToolSpec
 from toolbench.domain.files import read_json, read_jsonl, read_text
 from toolbench.domain.rules import NO_RULES, Rules
 from toolbench.domain.shipped import shipped
@@ -29,7 +29,7 @@ class Suite:
     """Everything needed to play and to judge one family of cases.
 
     ``prompts`` maps ``<lang>`` or ``<lang>.<variant>`` to a text, ``overlays`` maps a description variant's
-    name to it.
+    name to it. ``distractors`` are the entries of tools of other contracts, see :meth:`beside`.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Suite:
     rules: Rules
     overlays: Mapping[str, Overlay]
     cases: tuple[Case, ...]
+    distractors: tuple[Mapping[str, JSON], ...] = ()
 
     def prompt(self, lang: str, variant: str | None = None) -> str:
         """Return the system prompt of a language (and variant).
@@ -79,6 +80,7 @@ class Suite:
             "cases": sha256([dict(case.source) for case in self.cases]),
             **{f"prompt.{key}": sha256(text) for key, text in sorted(self.prompts.items())},
             **{f"descriptions.{key}": sha256(dict(o.source)) for key, o in sorted(self.overlays.items())},
+            **({"distractors": sha256(list(self.distractors))} if self.distractors else {}),
         }
 
     @property
@@ -90,6 +92,12 @@ class Suite:
         """Return the same suite with other cases."""
         return replace(self, cases=tuple(cases))
 
+    def beside(self, distractors: Iterable[Mapping[str, Any]]) -> Suite:
+        """Return the same suite with tools of other contracts that may be shown beside its own."""
+        entries = tuple(distractors)
+        tools = tuple(ToolSpec.from_json(entry) for entry in entries)
+        return replace(self, contract=replace(self.contract, distractors=tools), distractors=entries)
+
     def snapshot(self) -> dict[str, JSON]:
         """Return the suite as one JSON value; :meth:`from_snapshot` is its inverse."""
         return {
@@ -100,6 +108,7 @@ class Suite:
             "rules": dict(self.rules.source),
             "overlays": {name: dict(overlay.source) for name, overlay in self.overlays.items()},
             "cases": [dict(case.source) for case in self.cases],
+            **({"distractors": list(self.distractors)} if self.distractors else {}),
         }
 
     @classmethod
@@ -116,7 +125,7 @@ class Suite:
                 for name, source in data["overlays"].items()
             },
             cases=tuple(Case.from_json(case) for case in data["cases"]),
-        )
+        ).beside(data.get("distractors", ()))
 
 
 def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
@@ -186,14 +195,28 @@ def find_suite(root: Path, name: str) -> Suite:
     """
     if not re.fullmatch(r"[\w-][\w.-]*", name):
         raise SuiteError(f"{name[:80]!r} is no name of a suite; for files elsewhere use --tools and --cases")
-    place = next((folder for folder in _places(root) if _tools(folder, name).exists()), None)
-    if place is None:
-        known = ", ".join(known_suites(root)) or "none"
-        raise SuiteError(f"{_tools(root, name)}: no such suite; there are: {known}")
+    tools = contract_path(root, name)
+    place = tools.parents[2]
     files = _case_files(place, name)
     if not files:
         raise SuiteError(f"{place / 'cases'}: no case file named {name}.<lang>.jsonl")
-    return load_suite(_tools(place, name), files)
+    return load_suite(tools, files)
+
+
+def contract_path(root: Path, name: str) -> Path:
+    """Return the first ``contracts/<name>/tools.json`` of the places that :func:`find_suite` looks in.
+
+    Raises
+    ------
+    SuiteError
+        When none of them has one.
+    """
+    found = (_tools(place, name) for place in _places(root) if _tools(place, name).exists())
+    path = next(found, None)
+    if path is None:
+        known = ", ".join(known_suites(root)) or "none"
+        raise SuiteError(f"{_tools(root, name)}: no such suite; there are: {known}")
+    return path
 
 
 def known_suites(root: Path) -> list[str]:

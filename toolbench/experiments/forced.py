@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
 from toolbench.experiments import charts
 from toolbench.experiments.answering import answer

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import Config
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from toolbench.domain.config import Condition, Config, Selection
+from toolbench.domain.condition import Condition, Selection
+from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME
 from toolbench.domain.record import Progress
 from toolbench.domain.suite import Suite

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, Config
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.config import Config
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
 from toolbench.experiments.answering import answer, effect_sentence

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Config, ModelConfig
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import EMBEDDED, Config, ModelConfig
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.suite import Suite
 from toolbench.experiments.answering import effect_answer

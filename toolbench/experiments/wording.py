@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.suite import Suite
 from toolbench.experiments.answering import effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table, slope_pages

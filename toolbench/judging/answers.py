@@ -48,7 +48,7 @@ def check_answer(trace: Trace, segment: Segment) -> Iterator[Finding]:
 def _text(trace: Trace, segment: Segment, turn: TurnRecord, final: bool) -> Iterator[Finding]:
     at = "final" if final else f"turns[{turn.index}]"
     text = turn.decision.text
-    if leaked(turn.decision, trace.offered):
+    if leaked(turn.decision, trace.shown):
         return
     reading = read(text, trace.lang)
     if reading.markup:

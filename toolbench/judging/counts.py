@@ -70,6 +70,10 @@ class Counts(Generic[T]):
     duplicate_executions: T
     loops: T
 
+    def only(self, *names: CountName) -> Counts[float]:
+        """Return the same entries of these names and 0 for all others."""
+        return Counts(**{name: value if name in names else 0 for name, value in vars(self).items()})
+
     def by_name(self) -> dict[str, T]:
         """Return the entries by name."""
         return dict(vars(self))

@@ -32,7 +32,7 @@ def check_decision(trace: Trace, segment: Segment) -> Iterator[Finding]:
     yield from _first(trace, segment, segment.first)
     for turn in segment.turns[1:]:
         at = f"turns[{turn.index}]"
-        if not trace.control and leaked(turn.decision, trace.offered):
+        if not trace.control and leaked(turn.decision, trace.shown):
             yield _leaked(turn.decision, at, "a call or an answer")
         elif not trace.control and segment.expect.call_allowed and _asks_and_calls(turn.decision, trace.lang):
             yield _asked_and_called(turn.decision, at, "a call or an answer")
@@ -107,7 +107,7 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
     expect = segment.expect
     if trace.control:
         return
-    if leaked(decision, trace.offered):
+    if leaked(decision, trace.shown):
         yield _leaked(decision, at, wanted)
         return
     reading = read(decision.text, trace.lang)

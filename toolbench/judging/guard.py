@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.decision import MOST_CALLS
 from toolbench.domain.record import Attempt, Status
 from toolbench.domain.suite import Suite

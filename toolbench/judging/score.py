@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from toolbench.domain.canonical import JSON, canonical_json
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging import arguments, order, policy, provenance, selection
 from toolbench.judging.answers import check_answer, recovery_needed
-from toolbench.judging.counts import Counts
+from toolbench.judging.counts import COUNT, Counts
 from toolbench.judging.decisions import called, check_decision
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
@@ -24,6 +24,11 @@ from toolbench.judging.trace import Finding, Segment, Trace, short
 
 VERSION = "2"
 """Raised whenever a verdict can change; part of every signature."""
+OF_ARGUMENTS = (
+    *(COUNT.passed, COUNT.calls, COUNT.calls_raw_valid, COUNT.calls_repairable, COUNT.calls_invalid),
+    *(COUNT.calls_selected, COUNT.calls_exact, COUNT.calls_normalized),
+)
+"""What is counted where the tool was given: figures of arguments, and no others."""
 REVIEW = "review"
 """Layer of findings that only a person can decide on."""
 
@@ -119,6 +124,34 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
         return None
     trace = Trace(attempt, suite, suite.case_by_key[attempt.lang, attempt.case_id], condition)
     pairs = [(segment, match_calls(segment)) for segment in trace.segments]
+    findings = _of_arguments(trace, pairs) if condition.arguments_only else _of_everything(trace, pairs)
+    calls = _call_verdicts(pairs, findings)
+    counts = _counts(trace, pairs, findings, calls)
+    return Verdict(
+        findings=tuple(dict.fromkeys(findings)),
+        calls=calls,
+        counts=counts.only(*OF_ARGUMENTS) if condition.arguments_only else counts,
+        flags=_flags(trace, pairs, findings, calls),
+        behaviour=_behaviour(trace),
+        answer=next((segment.answer for segment, _ in reversed(pairs) if segment.answer is not None), ""),
+        kinds=tuple(_kind(trace, segment) for segment, _ in pairs),
+        missing=()
+        if trace.control or condition.arguments_only
+        else tuple(call.tool for _, m in pairs for call in m.missing),
+    )
+
+
+def _of_arguments(trace: Trace, pairs: Sequence[tuple[Segment, Matching]]) -> list[Finding]:
+    """Judge nothing but the arguments: whether to call and what was not the model's to decide."""
+    findings: list[Finding] = []
+    for segment, matching in pairs:
+        findings += arguments.check_arguments(segment)
+        findings += arguments.check_values(segment, matching)
+        findings += provenance.check_provenance(trace, segment, matching)
+    return findings
+
+
+def _of_everything(trace: Trace, pairs: Sequence[tuple[Segment, Matching]]) -> list[Finding]:
     findings: list[Finding] = []
     for segment, matching in pairs:
         findings += check_decision(trace, segment)
@@ -131,18 +164,8 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
         findings += check_answer(trace, segment)
     findings += order.check_order(trace)
     findings += policy.check_policy(trace)
-    findings += check_budget(attempt)
-    calls = _call_verdicts(pairs, findings)
-    return Verdict(
-        findings=tuple(dict.fromkeys(findings)),
-        calls=calls,
-        counts=_counts(trace, pairs, findings, calls),
-        flags=_flags(trace, pairs, findings, calls),
-        behaviour=_behaviour(trace),
-        answer=next((segment.answer for segment, _ in reversed(pairs) if segment.answer is not None), ""),
-        kinds=tuple(_kind(trace, segment) for segment, _ in pairs),
-        missing=() if trace.control else tuple(call.tool for _, m in pairs for call in m.missing),
-    )
+    findings += check_budget(trace.attempt)
+    return findings
 
 
 def check_budget(attempt: Attempt) -> list[Finding]:
@@ -226,7 +249,7 @@ def _counts(
     selected = [verdict for verdict in calls if verdict.role == "expected" and not control]
     recoveries = [s for s, _ in pairs if recovery_needed(trace, s) and s.answer is not None]
     answers = [s for s, _ in pairs if s.answer is not None and _rests_on_results(trace, s)]
-    writes = any(tool.effect == "write" for tool in trace.offered.values())
+    writes = any(tool.effect == "write" for tool in trace.shown.values())
     unsafe = {f.path for f in findings if f.code == "unsafe_call"} | _unsafe_writes(trace, findings)
     right = sum(verdict.role == "expected" for verdict in calls)
     wrong = sum(verdict.role == "extra" for verdict in calls)

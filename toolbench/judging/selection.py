@@ -76,7 +76,11 @@ def _parallel(trace: Trace, segment: Segment) -> Iterator[Finding]:
                     actual=f"{number} calls",
                     reason=reason,
                 )
-    elif policy == "required" and len(segment.expect.calls) > 1:
+    elif (
+        policy == "required"
+        and len(segment.expect.calls) > 1
+        and trace.condition.parallel_tool_calls is not False
+    ):
         first = per_turn[segment.turns[0].index]
         needed = len(segment.expect.calls)
         if first < needed:

@@ -13,7 +13,7 @@ from functools import cached_property
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case, Expectation
 from toolbench.domain.codes import CODES
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.decision import ModelDecision, ToolCall
 from toolbench.domain.record import Attempt, CallRecord, TurnRecord
@@ -124,10 +124,15 @@ class Trace:
 
     @cached_property
     def offered(self) -> dict[str, ToolSpec]:
-        """Tools on offer by canonical name."""
+        """The case's own tools on offer, by canonical name."""
         if self.condition.tools == "off":
             return {}
         return {tool.name: tool for tool in self.suite.contract.offered(self.case.tools)}
+
+    @cached_property
+    def shown(self) -> dict[str, ToolSpec]:
+        """All tools that the model saw, those of other suites among them, by canonical name."""
+        return {tool.name: tool for tool in self.condition.shown(self.suite.contract, self.case)}
 
     @cached_property
     def frozen(self) -> tuple[CallRecord, ...]:
@@ -154,7 +159,7 @@ class Trace:
                 )
                 repeat = (call.name, content) in made
                 made.add((call.name, content))
-                yield MadeCall(index, turn.user_turn, call, record, self.offered.get(call.name), repeat)
+                yield MadeCall(index, turn.user_turn, call, record, self.shown.get(call.name), repeat)
                 index += 1
 
     @cached_property

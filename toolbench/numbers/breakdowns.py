@@ -24,7 +24,7 @@ def call_metrics(
     """Return the metrics of calls per tool, or per turn (0 is the first reply of an attempt).
 
     A tool's recall counts the calls of it that were due and not made. A call that was not made has no turn,
-    so by turn there is no recall. Calls of control conditions are left out.
+    so by turn there is no recall. Calls where none was possible, or the tool was given, are left out.
 
     Returns
     -------
@@ -34,8 +34,8 @@ def call_metrics(
     rows = _counted(calls)
     if by == "tool":
         rows = pd.concat([rows, _counted(_missing(attempts))], ignore_index=True)
-    controls = set(attempts.loc[attempts["control"], "condition"])
-    rows = rows[~rows["condition"].isin(controls)]
+    given = set(attempts.loc[~attempts["decision_due"].astype(bool), "condition"])
+    rows = rows[~rows["condition"].isin(given)]
     rates = [rate for rate in CALL_RATES if by == "tool" or rate.name != "tool_recall"]
     keys = [*GROUP, by]
     cases = PerCase(rows, keys, rates)

@@ -32,8 +32,8 @@ class Rate:
 
 
 RATES: tuple[Rate, ...] = (
-    Rate("pass_rate", COUNT.passed, COUNT.decisions, "attempts", due="judged"),
-    Rate("decision_accuracy", COUNT.decision_right, COUNT.decisions, "attempts", due="judged"),
+    Rate("pass_rate", COUNT.passed, COUNT.decisions, "attempts", due="decision_due"),
+    Rate("decision_accuracy", COUNT.decision_right, COUNT.decisions, "attempts", due="decision_due"),
     Rate(
         "tool_selection_accuracy",
         COUNT.selection_right,
@@ -73,7 +73,7 @@ RATES: tuple[Rate, ...] = (
         due="chain_due",
     ),
 )
-"""Rates over attempts and calls; ``judged`` is no count: it means that the attempt was no control."""
+"""Rates over attempts and calls."""
 
 
 @dataclass(frozen=True)

@@ -105,10 +105,10 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
         that were not made (a tuple).
     case_hash
         First digits of the case's SHA-256: cases of two runs are the same only when these agree.
-    control, call_due, write_on_offer, chain_due, write_due, nested_due, tools_due
-        Facts of the case under the condition: no call was possible; only a call is right; a write tool is
-        on offer; there are calls to carry through; one of these writes; one of these has an argument that
-        is an object or a list; tools of all expected calls (a tuple).
+    control, decision_due, call_due, write_on_offer, chain_due, write_due, nested_due, tools_due
+        Facts of the case under the condition: no call was possible; the decision is the model's; only a call
+        is right; a write tool is on offer; there are calls to carry through; one of these writes; one of
+        these has an argument that is an object or a list; tools of all expected calls (a tuple).
     passed … loops
         Sufficient statistics as floats (NaN when not scored); their sums give every metric.
     tool_selected_correctly … tool_execution_success

@@ -184,7 +184,8 @@ def evaluate(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> GateR
     validate(dict(chosen), "gates", "gates", ConfigError)
     _refuse_unknown(chosen, scored)
     figures = metrics(scored.attempts, (), scored.planned)
-    controls = {name for name, condition in header.load_conditions().items() if condition.control}
+    conditions = header.load_conditions().items()
+    controls = {name for name, one in conditions if one.control or one.arguments_only}
     shared = {"min_n": MIN_N, "decide": "point"} | {
         k: v for k, v in chosen.items() if k in ("min_n", "decide")
     }

@@ -129,7 +129,7 @@ class _Groups:
         # Of a control only the calls count that were made although none was possible: see TOTALS.
         judged = made[made["scored"] & made["judged"]]
         self._cases = PerCase(judged, keys, RATES)
-        self._repeats = Repeats(judged, keys)
+        self._repeats = Repeats(judged[judged["decision_due"].astype(bool)], keys)
         self._columns = {name: made[name].to_numpy() for name in _NEEDED}
         self._nothing = np.array([], dtype=np.intp)
         self.rows = positions(made, keys)
@@ -180,7 +180,7 @@ class _Groups:
 _NEEDED = [
     *("scored", "judged", "status", "case_id", "scenario", "currency", "completed", "earlier_errors"),
     *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
-    *dict.fromkeys(rate.due for rate in RATES if rate.due not in (None, "judged")),
+    *dict.fromkeys(rate.due for rate in RATES if rate.due is not None),
 ]
 
 

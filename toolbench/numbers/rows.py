@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.case import Case
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.keys import BASELINE
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
@@ -23,7 +23,7 @@ GROUP = ["provider", "model", "protocol", "suite", "lang", "condition"]
 CASE = ["case_id", "scenario", "case_class", "repetition"]
 """``scenario`` is what the case is a variant of: the cluster of every interval and every p."""
 
-FACTS = ["control", "call_due", "write_on_offer", "chain_due", "write_due", "nested_due"]
+FACTS = ["control", "decision_due", "call_due", "write_on_offer", "chain_due", "write_due", "nested_due"]
 """What the case alone decides, known of attempts that were never scored as well."""
 
 COUNTS = list(COUNT.by_name())
@@ -91,19 +91,20 @@ def of_models(frame: pd.DataFrame) -> pd.Series[bool]:
 
 def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]:
     """Return the columns that a case and a condition decide before any model is asked."""
-    control = condition.control
+    control, judged = condition.control, not (condition.control or condition.arguments_only)
     expectations = (case.expect, *(turn.expect for turn in case.turns))
     due = [call.tool for expect in expectations for call in expect.calls]
-    offered = () if condition.tools == "off" else suite.contract.offered(case.tools)
+    shown = condition.shown(suite.contract, case)
     return {
         "case_class": case.klass,
         "scenario": case.scenario,
         "case_hash": case.hash[:12],
         "tags": tuple(sorted(case.tags)),
         "control": control,
-        "call_due": not control and any(expect.call_required for expect in expectations),
-        "write_on_offer": any(tool.effect == "write" for tool in offered),
-        "chain_due": not control and bool(case.expect.calls),
+        "decision_due": judged,
+        "call_due": judged and any(expect.call_required for expect in expectations),
+        "write_on_offer": not condition.arguments_only and any(tool.effect == "write" for tool in shown),
+        "chain_due": judged and bool(case.expect.calls),
         "write_due": any(suite.contract.by_name[tool].effect == "write" for tool in due),
         "nested_due": any(
             isinstance(value, dict | list)
@@ -111,7 +112,7 @@ def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]
             for call in expect.calls
             for value in call.arguments.values()
         ),
-        "tools_due": () if control else tuple(due),
+        "tools_due": tuple(due) if judged else (),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import Attempt, RunHeader
 from toolbench.domain.suite import Suite

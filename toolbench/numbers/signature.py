@@ -17,7 +17,14 @@ from toolbench.judging import normalizers
 from toolbench.judging import score as judge
 from toolbench.numbers.intervals import METHOD
 
-USUAL = {"tool_choice": "auto", "tool_order": "canonical", "tools": "on", "error_hints": True}
+USUAL: Mapping[str, str | bool | None] = {
+    "tool_choice": "auto",
+    "tool_order": "canonical",
+    "tools": "on",
+    "tools_on_offer": None,
+    "parallel_tool_calls": None,
+    "error_hints": True,
+}
 """A condition that changes nothing; ``arm`` names the changes (prompt and descriptions have own keys)."""
 
 NO_SETTINGS = "none"
@@ -64,8 +71,12 @@ class _Part:
 
     def arm(self) -> str:
         changed = [
-            f"{name}={self.condition[name]}" for name, usual in USUAL.items() if self.condition[name] != usual
+            f"{name}={self.condition[name]}"
+            for name, usual in USUAL.items()
+            if self.condition.get(name, usual) != usual
         ]
+        if self.condition.get("tools_on_offer") is not None:
+            changed.append(f"distractors@{self.suite.hashes.get('distractors', 'none')[:8]}")
         return ",".join(changed) or "usual"
 
     def settings(self) -> str:

@@ -69,6 +69,7 @@ class PerCase:
         for column, rate in enumerate(self._rates):
             numerator, denominator = int(above[:, column].sum()), int(below[:, column].sum())
             value = ratio(numerator, denominator)
+            numerator = numerator if denominator else 0
             yield {
                 **figure(rate.name, value, numerator, denominator, low[column], high[column], rate.unit),
                 "cases": int((below[:, column] > 0).sum()),

@@ -87,7 +87,7 @@ class KeywordRouter:
         offered = {tool["function"]["name"] for tool in body.get("tools", [])}
         scores = {
             tool.name: sum(word in text.lower() for word in tool.keywords.get(self._lang, ()))
-            for tool in self._contract.tools
+            for tool in self._contract.by_name.values()
             if tool.name in offered
         }
         best = max(scores, key=lambda name: scores[name], default=None)

@@ -20,7 +20,8 @@ from typing import Any
 from toolbench.adapters import Messages, Offer, ProviderAdapter, Request
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
-from toolbench.domain.config import Condition, ModelConfig
+from toolbench.domain.condition import Condition
+from toolbench.domain.config import ModelConfig
 from toolbench.domain.decision import ModelDecision, ToolCall
 from toolbench.domain.record import CallRecord
 from toolbench.domain.suite import Suite
@@ -51,7 +52,8 @@ class Act:
 class Outcome:
     """How a conversation ended.
 
-    ``stop`` is ``answered``, ``invalid``, ``refused`` or ``loop_limit``.
+    ``stop`` is ``answered``, ``invalid``, ``refused``, ``loop_limit``, or ``called`` where a named call was
+    all that was asked for.
     """
 
     stop: str
@@ -69,16 +71,19 @@ class Stage:
     loop_limit: int = 5
 
     def offer(self, first: bool) -> Offer:
-        """Return the tools on offer; a forced choice is for the first turn, or no answer could follow."""
-        condition, case = self.condition, self.case
+        """Return the tools on offer as the condition words them, and how the model may choose."""
+        condition, case, contract = self.condition, self.case, self.suite.contract
         overlay = self.suite.overlay(condition.descriptions)
-        tools = (
-            () if condition.tools == "off" else self.suite.contract.offered(case.tools, condition.tool_order)
-        )
+        tools = condition.shown(contract, case)
         worded = tuple(overlay.apply(tool) if overlay else tool for tool in tools)
         names = {new.name: old.name for new, old in zip(worded, tools, strict=True)}
-        choice = condition.tool_choice if first or condition.tool_choice == "none" else "auto"
-        return Offer(worded, case.lang, names, choice)
+        choice = condition.choice(contract, case, first)
+        return Offer(worded, case.lang, names, choice, condition.parallel_tool_calls)
+
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """Names of the tools that the executor answers for."""
+        return tuple(tool.name for tool in self.condition.callable(self.suite.contract, self.case))
 
     @property
     def system(self) -> str:
@@ -130,6 +135,8 @@ def converse(stage: Stage, history: Sequence[Mapping[str, JSON]]) -> Generator[S
             if iteration == stage.loop_limit:
                 return Outcome("loop_limit")
             records: list[CallRecord] = yield Act(decision.calls, index - 1)
+            if stage.condition.arguments_only:
+                return Outcome("called")
             messages = _with_results(adapter, messages, decision.calls, records)
     return Outcome("answered")
 

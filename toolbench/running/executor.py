@@ -87,8 +87,8 @@ class Executor:
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """Names of all tools of the contract."""
-        return tuple(self._contract.by_name)
+        """Names of the contract's own tools."""
+        return tuple(tool.name for tool in self._contract.tools)
 
     @property
     def written(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from toolbench.domain.files import read_json, schema_validator
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import ConfigError
+from toolbench.running.distractors import crowded
 
 
 def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHeader:
@@ -23,7 +24,9 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
         When the gates file cannot be read, a condition names an unknown prompt or description variant, or
         nothing is left to run.
     """
-    chosen = [suite.keep(case for case in suite.cases if config.cases(case)) for suite in suites]
+    chosen = [
+        crowded(config, suite.keep(case for case in suite.cases if config.cases(case))) for suite in suites
+    ]
     for suite in chosen:
         for condition in config.conditions:
             suite.overlay(condition.descriptions)

@@ -50,8 +50,7 @@ async def play(
         while True:
             step = loop.send(reply)
             if isinstance(step, Act):
-                offered = tuple(stage.offer(first=False).names.values())
-                records = [executor.run(call, step.turn, offered) for call in step.calls]
+                records = [executor.run(call, step.turn, stage.callable) for call in step.calls]
                 calls += records
                 reply = records
             else:

@@ -44,6 +44,9 @@ HOPELESS = frozenset(
 
 GIVE_UP_AFTER = 3
 
+OWN_PARTS = ("contract", "executor", "rules", "distractors")
+"""Parts of a suite whose hashes every attempt carries."""
+
 
 @dataclass
 class RunSummary:
@@ -316,7 +319,7 @@ class _Matrix:
             )
         prompt = f"prompt.{case.lang}" + (f".{condition.prompt}" if condition.prompt else "")
         hashes = {
-            **{name: suite.hashes[name] for name in ("contract", "executor", "rules")},
+            **{name: suite.hashes[name] for name in OWN_PARTS if name in suite.hashes},
             "prompt": suite.hashes[prompt],
             "case": case.hash,
             "config": str(self._header.hashes["config"]),

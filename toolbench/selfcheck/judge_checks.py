@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from toolbench.authoring.mutate import mutate_arguments
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
 from toolbench.selfcheck.breakages import mutation_score

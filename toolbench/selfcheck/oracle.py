@@ -15,7 +15,7 @@ from typing import Any
 
 from toolbench.domain.canonical import loads_strict
 from toolbench.domain.case import Case, Expectation
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.decision import ToolCall
 from toolbench.domain.record import CallRecord
 from toolbench.domain.suite import Suite

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from toolbench.adapters import Request, adapter_for
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Condition, ModelConfig
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
+from toolbench.domain.config import ModelConfig
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.numbers.definitions import RATES, TOTALS

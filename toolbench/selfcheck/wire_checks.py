@@ -10,7 +10,8 @@ from toolbench.adapters.profiles import dialects
 from toolbench.adapters.samples import mismatches, sample_request, samples
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, ModelConfig, Settings
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import ModelConfig, Settings
 from toolbench.domain.suite import Suite
 from toolbench.errors import SuiteError, TransportError
 from toolbench.selfcheck.rehearse import Move, Proposal, judge

@@ -96,7 +96,7 @@ def _calls(dossier: Dossier) -> Iterator[Told]:
 def _conditions(dossier: Dossier) -> Iterator[Told]:
     view, say = dossier.view, dossier.say
     modes = {c["name"]: c["tool_choice"] for c in view.header.conditions if c["tools"] == "on"}
-    forced = [name for name, mode in modes.items() if mode == "required"]
+    forced = [name for name, mode in modes.items() if mode in ("required", "named")]
     yield _item("forced", True, say("told.forced", names=say.listed(forced) or "–"), bool(forced))
     groups = ["player", "suite", "lang", "condition", "case_id"]
     sizes = view.attempts.groupby(groups).size().groupby(level=[0, 1, 2, 3]).nunique()

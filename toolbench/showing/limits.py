@@ -111,7 +111,8 @@ def _language(dossier: Dossier) -> Iterator[str]:
 
 def _forced(dossier: Dossier) -> Iterator[str]:
     say = dossier.say
-    names = [c["name"] for c in dossier.view.header.conditions if c["tool_choice"] == "required"]
+    conditions = dossier.view.header.load_conditions()
+    names = [name for name, condition in conditions.items() if condition.forced]
     yield say("fact.forced", names=say.listed(names)) if names else say("fact.not_forced")
 
 

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS, EMBEDDED, Condition, Config, ModelConfig, Selection
+from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition, Selection
+from toolbench.domain.config import EMBEDDED, Config, ModelConfig
 from toolbench.domain.suite import Suite, known_suites
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.local import known_models, loading

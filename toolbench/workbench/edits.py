@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolbench.domain.canonical import JSON
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.contract import Overlay
 from toolbench.domain.files import validate
 from toolbench.domain.suite import Suite

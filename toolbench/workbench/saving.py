@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from toolbench.domain.canonical import JSON
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.files import create_all
 from toolbench.errors import SuiteError
 from toolbench.workbench.edits import UNSAVED, Wording

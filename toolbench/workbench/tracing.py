@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.canonical import JSON
-from toolbench.domain.config import Condition
+from toolbench.domain.condition import Condition
 from toolbench.domain.decision import ModelDecision
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.log import RunLog

@@ -14,7 +14,7 @@ from toolbench.authoring.importing.samples import of_pattern, sample
 from toolbench.authoring.lint import lint
 from toolbench.cli import main
 from toolbench.domain.case import Case
-from toolbench.domain.config import BUILT_IN_CONDITIONS
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.log import RunLog
 from toolbench.domain.suite import Suite, find_suite
 from toolbench.domain.validation import build_validator
