@@ -71,7 +71,7 @@ def differences(request: Request, tools: tuple[ToolSpec, ...], lang: str) -> Ite
         found = sent.pop(tool.name)
         if found.description != tool.described(lang):
             yield Difference(tool.name, "description", f"became {found.description[:60]!r}")
-        for field, what in _compare(tool.parameters, found.schema, "$"):
+        for field, what in _compare(tool.parameters_in(lang), found.schema, "$"):
             yield Difference(tool.name, field, what)
     for name in sent:
         yield Difference(name, "$", "is not in the contract")

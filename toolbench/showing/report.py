@@ -345,7 +345,9 @@ def _kernel_manager(room: str, folder: str, environment: Mapping[str, str]) -> t
 
         async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]
             # Python would look for modules in the working folder first, and wherever the caller's path says.
-            own = {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(str(resources.files("toolbench"))).parent)}
+            # A kernel drops the first entry when it is the working folder: an empty folder stands there.
+            package = str(Path(str(resources.files("toolbench"))).parent)
+            own = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join((room, package))}
             options["env"] = {**os.environ, **(options.get("env") or {}), **environment, **own}
             await super().start_kernel(**{**options, "cwd": folder})
 
