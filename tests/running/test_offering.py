@@ -202,7 +202,7 @@ def test_tools_of_other_suites_fill_an_offer_up_and_are_no_unknown_tools(tmp_pat
     own = [name for name in by_number["lookup", "n12"][0] if name in SUITE.contract.by_name]
     assert own == [tool.name for tool in SUITE.contract.tools]
     scored = load_run(tmp_path / "r")
-    assert scored.attempts.loc[scored.attempts["case_id"] == "lookup", "passed"].eq(1).all()
+    assert scored.attempts.loc[scored.attempts["case_id"] == "lookup", "selection_right"].eq(1).all()
     assert "tools_on_offer=12,distractors@" in str(signature(scored.log.header, {"condition": "n12"}))
 
 

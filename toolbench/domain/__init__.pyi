@@ -73,6 +73,7 @@ from .rich import html_table as html_table
 from .rules import Branch as Branch
 from .rules import Rules as Rules
 from .suite import Suite as Suite
+from .suite import contract_path as contract_path
 from .suite import find_suite as find_suite
 from .suite import known_suites as known_suites
 from .suite import load_rules as load_rules
