@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from toolbench.numbers.intervals import FEWEST, quantile_interval, share_intervals
+from toolbench.numbers.intervals import FEWEST, Observed, quantile_intervals, share_intervals
 from toolbench.numbers.weighing import chance_below
 
 Cases = list[tuple[int, int]]
@@ -115,6 +115,11 @@ def names(clusters: int, each: int = 1) -> np.ndarray:
     return np.repeat([f"c{number:03d}" for number in range(clusters)], each)
 
 
+def quantile_interval(values: np.ndarray, clusters: np.ndarray, share: float) -> tuple[float, float]:
+    (found,) = quantile_intervals([Observed(values, clusters, share)])
+    return found
+
+
 def test_a_quantile_of_clustered_times_is_covered() -> None:
     rng = np.random.default_rng(7)
     # Log-normal times with a part per cluster; their distribution function is known.
@@ -141,3 +146,13 @@ def test_a_median_is_known_from_six_clusters_on() -> None:
 
 def test_a_quantile_of_one_value_is_that_value() -> None:
     assert quantile_interval(np.full(99, 4.0), names(99), 0.5) == (4.0, 4.0)
+
+
+def test_many_quantiles_at_once_are_those_one_by_one() -> None:
+    rng = np.random.default_rng(5)
+    several = [
+        Observed(rng.lognormal(size=size * each).round(1), names(size, each), share)
+        for size, each, share in [(80, 1, 0.95), (6, 3, 0.5), (3, 2, 0.5), (75, 4, 0.95), (1, 1, 0.5)]
+    ]
+    np.testing.assert_equal(quantile_intervals(several), [quantile_interval(*one) for one in several])
+    assert quantile_intervals([]) == []

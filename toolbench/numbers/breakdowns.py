@@ -16,6 +16,9 @@ from toolbench.numbers.tables import PerCase, positions
 
 CALL_RATES: tuple[Rate, ...] = tuple(rate for rate in RATES if rate.numerator.startswith("calls_"))
 """The rates over calls: the only ones that a single tool or turn has."""
+SIZES = ("attempted", "scored", "coverage")
+BROKEN_DOWN = (*SIZES, *(rate.name for rate in RATES))
+"""What is told of a class or a tag: how much there is of it, and the rates."""
 
 
 def call_metrics(
@@ -48,9 +51,9 @@ def call_metrics(
 
 
 def breakdowns(scored: ScoredRun) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield every breakdown as ``(name, column, frame)``."""
+    """Yield every breakdown as ``(name, column, frame)``: sizes and rates."""
     for name, column in (("class", "case_class"), ("tag", "tags")):
-        yield name, column, metrics(scored.attempts, [column], scored.planned)
+        yield name, column, metrics(scored.attempts, [column], scored.planned, BROKEN_DOWN)
     yield "tool", "tool", call_metrics(scored.attempts, scored.calls, "tool")
     yield "turn", "turn", call_metrics(scored.attempts, scored.calls, "turn")
 

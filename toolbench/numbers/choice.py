@@ -35,7 +35,7 @@ def pareto(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> pd.Data
         figures and better in one, under the same suite, language and condition and with no failed gate)
         and ``efficient``: not dominated; missing for a failed gate, or where one of the figures is missing.
     """
-    figures = metrics(scored.attempts, (), scored.planned)
+    figures = metrics(scored.attempts, (), scored.planned, OBJECTIVES)
     table = figures[figures["metric"].isin(OBJECTIVES)].pivot(index=GROUP, columns="metric", values="value")
     order = list(dict.fromkeys(figures[GROUP].itertuples(index=False, name=None)))
     table = table.reindex(index=pd.MultiIndex.from_tuples(order, names=GROUP), columns=list(OBJECTIVES))

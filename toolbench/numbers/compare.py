@@ -233,10 +233,12 @@ def compare_all(
     *,
     interleaved: bool = False,
     seed: int = 0,
+    brief: bool = False,
 ) -> Comparison:
     """Compare several pairs of sides that answer one question: one table, one family of Holm's correction.
 
-    Parameters and errors are those of :func:`compare`.
+    Parameters and errors are those of :func:`compare`; a ``brief`` comparison has no cases, and does not say
+    what it could have detected.
 
     Raises
     ------
@@ -244,15 +246,16 @@ def compare_all(
         Also when there is no pair.
     """
     wanted = _metrics(metrics)
-    rule = _Rule(PRIMARY if PRIMARY in metrics else metrics[0], interleaved, seed)
+    rule = _Rule(PRIMARY if PRIMARY in metrics else metrics[0], interleaved, seed, brief)
     made = [_Pair(left, right, factors, wanted, rule) for left, right in sides]
     if not made:
         raise InputError("compare: there is nothing to compare")
     shared = list(dict.fromkeys(column for one in made for column in one.shared))
     rows = [row for one in made for row in one.rows]
     _correct(rows, rule.primary)
-    cases = pd.concat([frame for one in made for frame in one.cases], ignore_index=True)
     first = [*shared, "before", "after"]
+    found = [frame for one in made for frame in one.cases]
+    cases = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=first)
     return Comparison(
         sides=tuple((one.left.label, one.right.label) for one in made),
         factors=tuple(factors),
@@ -272,6 +275,7 @@ class _Rule:
     primary: str
     interleaved: bool
     seed: int
+    brief: bool
 
 
 class _Pair:
@@ -293,6 +297,8 @@ class _Pair:
             self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
             models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
             self.rows += [{**named, "models": models, **_row(faced, m, rule)} for m in metrics]
+            if rule.brief:
+                continue
             found = [_of_group(side.findings, k) for side, k in both]
             scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
             self.cases.append(_case_rows(*scored, *found).assign(**named))
@@ -336,7 +342,7 @@ def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:
     if not len(pairs):
         return {**counts, "test": "no case with a figure on both sides"}
     means = {"left": pairs.left.mean(), "right": pairs.right.mean(), "delta": pairs.delta}
-    if metric.name == rule.primary:
+    if metric.name == rule.primary and not rule.brief:
         means |= {
             "detectable": detectable(pairs, rule.seed),
             "clusters_needed": clusters_needed(pairs, rule.seed),

@@ -14,6 +14,7 @@ from toolbench.domain.log import LOG_NAME, BadLine, RunLog
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.numbers import cache as parquet
+from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
 from toolbench.numbers.scorer import Scorer, Table
 
@@ -60,6 +61,11 @@ class ScoredRun:
     def suites(self) -> Mapping[str, Suite]:
         """The suites as they were when the run started."""
         return self.log.header.load_suites()
+
+    @cached_property
+    def figures(self) -> pd.DataFrame:
+        """Every figure of the run: :func:`toolbench.metrics` of its attempts and plan."""
+        return metrics(self.attempts, planned=self.planned)
 
     @property
     def judge_errors(self) -> list[str]:

@@ -24,7 +24,6 @@ from toolbench.domain.rich import html_table
 from toolbench.errors import ConfigError, InputError
 from toolbench.numbers.definitions import QUANTILES, RATES
 from toolbench.numbers.frames import ScoredRun, load_run
-from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import GROUP, of_models
 from toolbench.numbers.tables import records
 
@@ -183,7 +182,7 @@ def evaluate(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> GateR
         )
     validate(dict(chosen), "gates", "gates", ConfigError)
     _refuse_unknown(chosen, scored)
-    figures = metrics(scored.attempts, (), scored.planned)
+    figures = scored.figures
     conditions = header.load_conditions().items()
     controls = {name for name, one in conditions if one.control or one.arguments_only}
     shared = {"min_n": MIN_N, "decide": "point"} | {

@@ -6,7 +6,8 @@ and a better result never has a worse interval. ``tests/bench/coverage.py`` simu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ FEWEST = 5
 """Clusters below which no interval is given: no result of so few could tell two figures apart."""
 
 Interval = tuple[float, float]
+Positions = NDArray[np.intp]
 NONE: Interval = (np.nan, np.nan)
 
 
@@ -56,46 +58,78 @@ def _in_order(numerators: Vector, denominators: Vector) -> NDArray[np.complex128
     return np.sort(np.where(denominators > 0, numerators + 1j * denominators, 0), axis=1)
 
 
-def quantile_interval(values: Vector, clusters: NDArray[np.str_], share: float) -> tuple[float, float]:
-    """Return the interval of a quantile, free of any distribution: the values it cannot be told from.
+class Observed(NamedTuple):
+    """Amounts whose quantile is asked for: a value and its cluster each, shape ``(observations,)``.
+
+    ``share`` lies between 0 and 1: 0.95 is the 95th percentile.
+    """
+
+    values: Vector
+    clusters: NDArray[np.str_]
+    share: float
+
+
+def quantile_intervals(observed: Sequence[Observed]) -> list[Interval]:
+    """Return the interval of each quantile, free of any distribution: the values it cannot be told from.
 
     An end is NaN where no observation can be one: with 30 clusters even the slowest reply may well lie below
     the 95th percentile. (The upper end of a 95th percentile takes 72 clusters, of a median 6.)
-
-    Parameters
-    ----------
-    values, clusters
-        One observation and its cluster each, shape ``(observations,)``.
-    share
-        Between 0 and 1: 0.95 is the 95th percentile.
     """
-    _, cluster = np.unique(clusters, return_inverse=True)
-    sizes = np.asarray(np.bincount(cluster), dtype=np.float64)
-    ordered = np.unique(values)
-    tail = (1 - LEVEL) / 2
+    found: list[Interval] = []
+    for start in range(0, len(observed), _AT_ONCE):
+        found += _Quantiles(observed[start : start + _AT_ONCE]).intervals()
+    return found
 
-    def share_below(index: int) -> tuple[float, float]:
+
+class _Quantiles:
+    """Quantiles whose ends are searched for side by side: one by one they would take minutes."""
+
+    def __init__(self, observed: Sequence[Observed]) -> None:
+        self._shares = np.array([one.share for one in observed])
+        self._ordered, self._up_to, self._clusters, sizes = [], [], [], []
+        for one in observed:
+            _, cluster = np.unique(one.clusters, return_inverse=True)
+            ordered, counts = np.unique(one.values, return_counts=True)
+            self._ordered.append(ordered)
+            self._up_to.append(np.concatenate([[0], np.cumsum(counts)]))
+            self._clusters.append(cluster[np.argsort(one.values, kind="stable")])
+            sizes.append(np.bincount(cluster))
+        # A cluster that a quantile does not have is one without observations.
+        self._sizes = np.zeros((len(observed), max(map(len, sizes), default=0)))
+        for row, size in enumerate(sizes):
+            self._sizes[row, : len(size)] = size
+
+    def intervals(self) -> list[Interval]:
+        """Return both ends of every quantile."""
+        # A value is an end as soon as it cannot be ruled out, cautiously: nothing is halved here.
+        tail = (1 - LEVEL) / 2
+        everything = np.arange(len(self._ordered))
+        starts = self._share_below(everything, np.full(len(everything), -1))[1] >= 1 - tail
+        first = self._first(lambda rows, index: self._share_below(rows, index)[1] < 1 - tail)
+        last = self._first(lambda rows, index: self._share_below(rows, index)[0] <= tail)
+        return [
+            (
+                float(ordered[low]) if starts[row] and low < len(ordered) else np.nan,
+                float(ordered[high]) if high < len(ordered) else np.nan,
+            )
+            for row, (ordered, low, high) in enumerate(zip(self._ordered, first, last, strict=True))
+        ]
+
+    def _share_below(self, rows: Positions, index: Positions) -> tuple[Vector, Vector]:
         """How likely the share of values up to the ``index``-th smallest is at most ``share``."""
-        up_to = ordered[index] if index >= 0 else -np.inf
-        at_most = np.asarray(np.bincount(cluster, values <= up_to, len(sizes)), dtype=np.float64)
-        at, low, high = np.array([share]), np.zeros(1), np.ones(1)
-        most, least = chances_mean_below(at, at_most[None], sizes[None], low, high)
-        return float(most[0]), float(least[0])
+        at_most = np.zeros((len(rows), self._sizes.shape[1]))
+        for line, (row, last) in enumerate(zip(rows, index, strict=True)):
+            counts = np.bincount(self._clusters[row][: self._up_to[row][last + 1]])
+            at_most[line, : len(counts)] = counts
+        low, high = np.zeros(len(rows)), np.ones(len(rows))
+        return chances_mean_below(self._shares[rows], at_most, self._sizes[rows], low, high)
 
-    # A value is an end as soon as it cannot be ruled out, cautiously: nothing is halved here.
-    starts = share_below(-1)[1] >= 1 - tail
-    first = _first(len(ordered), lambda index: share_below(index)[1] < 1 - tail)
-    last = _first(len(ordered), lambda index: share_below(index)[0] <= tail)
-    return (
-        float(ordered[first]) if starts and first < len(ordered) else np.nan,
-        float(ordered[last]) if last < len(ordered) else np.nan,
-    )
-
-
-def _first(length: int, holds: Callable[[int], bool]) -> int:
-    """Return the first index from which a condition holds, ``length`` if it never does (it is monotone)."""
-    low, high = 0, length
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    def _first(self, holds: Callable[[Positions, Positions], NDArray[np.bool_]]) -> Positions:
+        """Return the first index from which a condition holds, the length if it never does (monotone)."""
+        low = np.zeros(len(self._ordered), dtype=np.intp)
+        high = np.array([len(ordered) for ordered in self._ordered], dtype=np.intp)
+        while len(rows := np.flatnonzero(low < high)):
+            middle = (low[rows] + high[rows]) // 2
+            found = holds(rows, middle)
+            high[rows[found]], low[rows[~found]] = middle[found], middle[~found] + 1
+        return low

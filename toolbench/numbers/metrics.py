@@ -7,7 +7,7 @@ never 0; attempts that were not scored are counted beside the denominator, never
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
-from toolbench.numbers.intervals import quantile_interval
-from toolbench.numbers.repeats import Repeats
+from toolbench.numbers.intervals import NONE, Interval, Observed, quantile_intervals
+from toolbench.numbers.repeats import REPEATED, Repeats
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.tables import Key, PerCase, figure, positions, ratio
 
@@ -42,7 +42,10 @@ TYPES = {name: "float64" for name in FIGURE if name not in ("metric", "unit")}
 
 
 def metrics(
-    frame: pd.DataFrame, by: str | Sequence[str] = (), planned: pd.DataFrame | None = None
+    frame: pd.DataFrame,
+    by: str | Sequence[str] = (),
+    planned: pd.DataFrame | None = None,
+    names: Collection[str] = (),
 ) -> pd.DataFrame:
     """Return every metric of a frame made by :func:`toolbench.load`.
 
@@ -57,6 +60,8 @@ def metrics(
     planned
         ``ScoredRun.planned``: adds ``planned`` and ``coverage``, and rows of missing values for every group,
         class or tag that was planned and never run.
+    names
+        The metrics to compute, every one by default: intervals of what nobody looks at cost the most time.
 
     Returns
     -------
@@ -83,7 +88,7 @@ def metrics(
         When the frame lacks a group column: conditions, languages and tool-choice modes are never merged.
     """
     keys = _keys(frame, by)
-    groups = _Groups(_spread(with_judged(frame), keys), keys)
+    groups = _Groups(_spread(with_judged(frame), keys), keys, names)
     sizes = (
         {key: len(rows) for key, rows in positions(_spread(planned, keys), keys).items()}
         if (planned is not None)
@@ -125,21 +130,30 @@ def _spread(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 class _Groups:
     """A frame cut into groups, with everything the figures of one group are made of."""
 
-    def __init__(self, made: pd.DataFrame, keys: list[str]) -> None:
+    def __init__(self, made: pd.DataFrame, keys: list[str], names: Collection[str]) -> None:
         # Of a control only the calls count that were made although none was possible: see TOTALS.
         judged = made[made["scored"] & made["judged"]]
-        self._cases = PerCase(judged, keys, RATES)
-        self._repeats = Repeats(judged[judged["decision_due"].astype(bool)], keys)
+        self._names = names
+        self._rates = [rate for rate in RATES if self._wanted(rate.name)]
+        self._cases = PerCase(judged, keys, self._rates)
+        asked = judged[judged["decision_due"].astype(bool)]
+        self._repeats = Repeats(asked, keys) if any(map(self._wanted, REPEATED)) else None
         self._columns = {name: made[name].to_numpy() for name in _NEEDED}
         self._nothing = np.array([], dtype=np.intp)
         self.rows = positions(made, keys)
+        self._quantiles = self._ends()
+
+    def _wanted(self, name: str) -> bool:
+        return not self._names or name in self._names
 
     def figures(self, key: Key, planned: int | None) -> Iterator[dict[str, Any]]:
         """Yield every figure of a group; those that are not a rate count the cases scored at all."""
         rows = self.rows.get(key, self._nothing)
         scored = rows[self._columns["scored"][rows].astype(bool)]
         seen = _counted(self._columns["case_id"][scored], self._columns["scenario"][scored])
-        yield from ({**seen, **row} for row in self._figures(key, rows, planned))
+        yield from (
+            {**seen, **row} for row in self._figures(key, rows, planned) if self._wanted(row["metric"])
+        )
 
     def _figures(self, key: Key, rows: NDArray[np.intp], planned: int | None) -> Iterator[dict[str, Any]]:
         group = {name: values[rows] for name, values in self._columns.items()}
@@ -148,15 +162,31 @@ class _Groups:
         scored = {name: values[is_scored] for name, values in group.items()}
         yield from ({**row, **made} for row in _sizes(group, len(rows), planned))
         unscored = {name: values[~is_scored & group["judged"]] for name, values in group.items()}
-        for rate, row in zip(RATES, self._cases.figures(key), strict=True):
+        for rate, row in zip(self._rates, self._cases.figures(key), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
         for total in TOTALS:
             value = int(scored[total.column].sum()) if is_scored.any() else None
             yield figure(total.name, value, value, unit=total.unit)
-        yield from self._repeats.figures(key)
+        if self._repeats is not None:
+            yield from self._repeats.figures(key)
         for quantile in QUANTILES:
-            yield _quantile(quantile, scored)
+            known = scored[quantile.column][~np.isnan(scored[quantile.column])]
+            at = float(np.quantile(known, quantile.share)) if len(known) else None
+            ends = self._quantiles.get((key, quantile), NONE)
+            yield figure(quantile.name, at, None, len(known), *ends, unit=quantile.unit)
         yield from self._spending(group)
+
+    def _ends(self) -> dict[tuple[Key, Quantile], Interval]:
+        """Return the interval of every quantile of every group, computed side by side."""
+        found: dict[tuple[Key, Quantile], Observed] = {}
+        for quantile in QUANTILES if any(self._wanted(quantile.name) for quantile in QUANTILES) else ():
+            values, scored = self._columns[quantile.column], self._columns["scored"].astype(bool)
+            for key, rows in self.rows.items():
+                known = rows[scored[rows] & ~np.isnan(values[rows])]
+                if len(known):
+                    scenarios = self._columns["scenario"][known].astype(str)
+                    found[key, quantile] = Observed(values[known], scenarios, quantile.share)
+        return dict(zip(found, quantile_intervals(list(found.values())), strict=True))
 
     def _spending(self, group: Columns) -> Iterator[dict[str, Any]]:
         """Sums over all attempts: what a failed attempt used up was spent as well."""
@@ -210,13 +240,3 @@ def _bounds(rate: Rate, row: dict[str, Any], unscored: Columns) -> dict[str, Any
     ends = ratio(numerator, denominator + extra), ratio(numerator + extra, denominator + extra)
     worst, best = ends if rate.good == "high" else ends[::-1]
     return {"not_scored": extra, "worst": worst, "best": best}
-
-
-def _quantile(quantile: Quantile, scored: Columns) -> dict[str, Any]:
-    known = ~np.isnan(scored[quantile.column])
-    if not known.any():
-        return figure(quantile.name, None, None, 0, unit=quantile.unit)
-    values = scored[quantile.column][known]
-    ends = quantile_interval(values, scored["scenario"][known].astype(str), quantile.share)
-    at = float(np.quantile(values, quantile.share))
-    return figure(quantile.name, at, None, int(known.sum()), *ends, unit=quantile.unit)

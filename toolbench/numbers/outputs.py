@@ -16,12 +16,11 @@ import pandas as pd
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.suite import Suite
-from toolbench.numbers.breakdowns import breakdowns
+from toolbench.numbers.breakdowns import SIZES, breakdowns
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.definitions import RATES
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.gates import gates_json
-from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.signature import signature
 from toolbench.numbers.tables import Key, groups, records
@@ -50,6 +49,7 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _LATER = re.compile(r";(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """Where a spreadsheet that separates cells by semicolons would begin a formula."""
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?")
+_ONE_LINE = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that break a line, reorder it or do not show: they are spelt out."""
 
@@ -95,7 +95,7 @@ def report_json(scored: ScoredRun) -> dict[str, JSON]:
 
 def _results(scored: ScoredRun, suites: Mapping[str, Suite]) -> list[JSON]:
     results: dict[Key, dict[str, JSON]] = {}
-    for row in records(metrics(scored.attempts, (), scored.planned)):
+    for row in records(scored.figures):
         named = {name: row[name] for name in GROUP}
         key = tuple(named.values())
         if key not in results:
@@ -117,8 +117,22 @@ def _results(scored: ScoredRun, suites: Mapping[str, Suite]) -> list[JSON]:
 
 
 def report_text(scored: ScoredRun) -> str:
-    """Return ``report.json`` as the text to write: sorted keys, ASCII only, one fixed spelling."""
-    return json.dumps(report_json(scored), sort_keys=True, indent=1, allow_nan=False) + "\n"
+    """Return ``report.json`` as the text to write: sorted keys, ASCII only, a figure a line."""
+    return _lines(report_json(scored), "\n") + "\n"
+
+
+def _lines(value: JSON, margin: str) -> str:
+    """Return a value with a line for every part that holds no further parts.
+
+    The standard library indents every number, in Python, which takes a large run ten times as long.
+    """
+    inner = margin + " "
+    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
+        parts = [f"{_ONE_LINE(name)}: {_lines(value[name], inner)}" for name in sorted(value)]
+        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
+    if isinstance(value, list) and any(isinstance(part, dict | list) for part in value):
+        return f"[{inner}{f',{inner}'.join(_lines(part, inner) for part in value)}{margin}]"
+    return _ONE_LINE(value)
 
 
 def errors_csv(scored: ScoredRun, bom: bool = False) -> str:
@@ -174,7 +188,7 @@ def _error_rows(scored: ScoredRun) -> Iterator[Mapping[str, object]]:
 def _worth_showing(frame: pd.DataFrame) -> pd.Series[bool]:
     """Of a breakdown: sizes, rates with a denominator, and the pass rate whether it has one or not."""
     rates = frame["metric"].isin([rate.name for rate in RATES]) & (frame["denominator"] > 0)
-    return rates | frame["metric"].isin(["pass_rate", "attempted", "scored", "coverage"])
+    return rates | frame["metric"].isin(["pass_rate", *SIZES])
 
 
 def _figure(row: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -104,10 +104,11 @@ def p_value(pairs: Pairs) -> float:
 def _p(sums: Vector, sizes: Vector, scale: float | None = 1.0) -> Vector:
     """Return p for many sets of clusters at once, shape ``(sets, clusters)``."""
     zero, span = np.zeros(len(sums)), _span(sums, sizes, scale)
-    below = chance_mean_below(zero, sums, sizes, -span, span)
-    above = chance_mean_below(zero, -sums, sizes, -span, span)
+    # Turned so that the mean is above 0: the tail below is then the small one, and keeps its digits.
+    turned = np.where(sums.sum(-1, keepdims=True) < 0, -sums, sums)
+    tail = chance_mean_below(zero, turned, sizes, -span, span)
     telling = (np.abs(sums) > _EQUAL).sum(-1) >= FEWEST_DIFFERING
-    return np.where(telling, np.minimum(2 * np.minimum(below, above), 1.0), np.nan)
+    return np.where(telling, 2 * np.minimum(tail, 1 - tail), np.nan)
 
 
 def _span(sums: Vector, sizes: Vector, scale: float | None) -> Vector:

@@ -34,6 +34,8 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 ESTIMATES: dict[str, Callable[[int, int, int], float]] = {"pass^k": pass_hat_k, "pass@k": pass_at_k}
 SHARES = {"consistency": ("modal", "size"), **{name: (name, "one") for name in ESTIMATES}}
 """Metric → the columns per case whose sums are divided."""
+REPEATED = (*SHARES, "distinct_decisions")
+"""Every metric of this module."""
 
 
 class Repeats:

@@ -93,7 +93,8 @@ def replay_table(scored: ScoredRun, policies: Sequence[Policy]) -> pd.DataFrame:
     deltas = pd.DataFrame()
     if frames[1:]:
         first = as_side(*frames[0])
-        paired = compare_all([(first, as_side(*frame)) for frame in frames[1:]], ["model"], COMPARED).table
+        others = [(first, as_side(*frame)) for frame in frames[1:]]
+        paired = compare_all(others, ["model"], COMPARED, brief=True).table
         deltas = paired[paired["cases"] > 0].rename(
             columns={"after": "policy", "ci_low": "delta_low", "ci_high": "delta_high"}
         )
@@ -200,7 +201,7 @@ def _outcome(policy: Policy, last: pd.DataFrame, unsafe: Vector) -> pd.DataFrame
 
 def _told(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the metrics of a replayed frame, then the means per attempt of what only a policy has."""
-    yield from (row for row in records(metrics(frame)) if row["metric"] in TOLD)
+    yield from records(metrics(frame, names=TOLD))
     for arm, group in groups(frame, ARM):
         means = {**MEANS, "asked": "asked", "handed_over": "handed_over", "players": "players"}
         for metric, column in means.items():

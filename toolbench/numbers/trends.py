@@ -10,7 +10,6 @@ import pandas as pd
 from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
 from toolbench.numbers.frames import ScoredRun, load_run
-from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import GROUP
 
 SHOWN = ("pass_rate",)
@@ -52,5 +51,4 @@ def trends(folder: str | Path, metric: str | Sequence[str] = SHOWN) -> pd.DataFr
 
 def _figures(scored: ScoredRun) -> pd.DataFrame:
     header = scored.log.header
-    figures = metrics(scored.attempts, planned=scored.planned)
-    return figures.assign(run_id=header.run_id, started_at=header.started_at)
+    return scored.figures.assign(run_id=header.run_id, started_at=header.started_at)

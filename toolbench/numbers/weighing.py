@@ -25,6 +25,8 @@ Vector = NDArray[np.float64]
 
 _STEPS = 60
 _TINY = 1e-12
+_SAME = 1e-9
+"""Relative difference up to which two terms are one value."""
 _EDGE = 1e-10
 
 
@@ -55,8 +57,8 @@ def chance_below(terms: Vector, weights: Vector) -> Vector:
         return chance
     terms, weights, used = terms[open_], weights[open_], used[open_]
     highest, lowest = highest[open_], lowest[open_]
-    at_top = np.isclose(terms, highest[:, None], rtol=1e-9, atol=0)
-    at_bottom = np.isclose(terms, lowest[:, None], rtol=1e-9, atol=0)
+    at_top = terms >= highest[:, None] * (1 - _SAME)
+    at_bottom = terms <= lowest[:, None] * (1 - _SAME)
     two = (at_top | at_bottom | ~used).all(1)
     found = np.empty(len(terms))
     if two.any():
@@ -88,18 +90,24 @@ def _saddlepoint(terms: Vector, weights: Vector, lowest: Vector, highest: Vector
 def _saddle(terms: Vector, weights: Vector, lowest: Vector, highest: Vector) -> Vector:
     """Return where the derivative of the cumulant generating function is 0: Newton, kept in a bracket."""
     low, high = (1 - _TINY) / lowest, (1 - _TINY) / highest
-    point = np.zeros(len(terms))
+    found, point = np.zeros(len(terms)), np.zeros(len(terms))
+    rows = np.arange(len(terms))
     for _ in range(_STEPS):
         ratio = terms / (1 - point[:, None] * terms)
-        slope = (weights * ratio).sum(1)
+        pulled = weights * ratio
+        slope = pulled.sum(1)
         low, high = np.where(slope < 0, point, low), np.where(slope < 0, high, point)
-        step = point - slope / (weights * ratio**2).sum(1)
+        step = point - slope / (pulled * ratio).sum(1)
         inside = (step > low) & (step < high)
         moved = np.where(inside, step, (low + high) / 2)
-        if np.all(np.abs(moved - point) <= 1e-11 * (high - low) + 1e-14 * np.abs(point)):
-            return moved
-        point = moved
-    return point
+        found[rows] = moved
+        moving = np.abs(moved - point) > 1e-11 * (high - low) + 1e-14 * np.abs(point)
+        if not moving.any():
+            break
+        # A few take many steps more than the others.
+        rows, terms, weights = rows[moving], terms[moving], weights[moving]
+        low, high, point = low[moving], high[moving], moved[moving]
+    return found
 
 
 def chances_mean_below(

@@ -15,7 +15,6 @@ from toolbench.domain.record import Attempt
 from toolbench.domain.rich import html_table
 from toolbench.domain.suite import Suite
 from toolbench.numbers.frames import ScoredRun, load_run
-from toolbench.numbers.metrics import metrics
 from toolbench.numbers.tables import records
 from toolbench.showing.handing import taken_over
 
@@ -88,7 +87,7 @@ class RunView:
     @cached_property
     def metrics(self) -> pd.DataFrame:
         """All metrics, with a ``player`` column."""
-        return self.named(metrics(self.scored.attempts, planned=self.scored.planned))
+        return self.named(self.scored.figures)
 
     def at(self, frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
         """Return the rows of one arm."""
