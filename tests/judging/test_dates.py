@@ -9,8 +9,6 @@ from toolbench.domain.contract import Contract
 from toolbench.domain.rules import NO_RULES
 from toolbench.domain.suite import Suite
 from toolbench.domain.tool_script import ToolScript
-from toolbench.judging.dates import find_dates, find_times, readings, without_moments
-from toolbench.judging.text import normalize
 
 LOOK = {
     "name": "look",
@@ -119,16 +117,3 @@ def test_numbers_are_told_from_dates_and_signs_from_dashes(
 
 def test_what_the_user_said_is_given() -> None:
     assert codes("Not on 24 December, it seems.", user="Is Ann due on 24.12. this year?", due=False) == ()
-
-
-def test_a_text_without_its_moments_has_only_numbers() -> None:
-    text = normalize("Order 77 on 2026-12-24 at 3:30 pm, 5 pieces, by 24/12/2026, on May 5.")
-    assert [found.spelled for found in find_dates(text)] == ["2026-12-24", "24/12/2026", "may 5"]
-    assert find_times(text) == [("3:30 pm", 210)]
-    assert " ".join(without_moments(text).split()) == "order 77 on at , 5 pieces, by , on ."
-
-
-def test_a_date_with_slashes_has_two_readings_and_an_impossible_one_none() -> None:
-    assert readings("03/04/2026") == {(3, 4, 2026), (4, 3, 2026)}
-    (impossible,) = find_dates("31.31.2026")
-    assert impossible.readings == frozenset()

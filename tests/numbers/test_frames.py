@@ -132,6 +132,8 @@ def test_calls_belong_to_their_attempts(base: ScoredRun) -> None:
     assert counted.sum() == made.sum()
     assert (made.reindex(counted.index) == counted).all()
     assert set(base.calls["effect"].dropna()) == {"read", "write"}
+    right = base.calls[(base.calls["model"] == "keyword_router") & (base.calls["tool"] == "get_order")]
+    assert (".order_id: user",) in set(right["origins"])
 
 
 def test_writes_that_ran_twice_under_one_key_are_counted(base_run: Path, tmp_path: Path) -> None:

@@ -478,6 +478,8 @@ async def test_a_trace_shows_what_was_sent_what_came_back_and_what_was_found(tmp
         assert part in text, part
     passed = traces(seen, "direct_lookup", "sim-shop", "auto", "delivery", "en")[0].text
     assert "Passed: no check found anything." in passed
+    for part in ("Where the arguments come from", "get_order.order_id", "user"):
+        assert part in passed, part
     assert traces(seen, "direct_lookup", "sim-shop", "auto", "delivery", "ru") == {}
 
 

@@ -96,10 +96,7 @@ def _faults(contract: Contract, calls: Sequence[Mapping[str, Any]]) -> list[str]
         if tool is None:
             raise SuiteError(f"unknown tool {call['tool']!r}")
         to_come = {name for name, value in call["arguments"].items() if is_reference(value)}
-        at_fault = {
-            issue.path.removeprefix("$.").split(".")[0].split("[")[0]
-            for issue in tool.issues(call["arguments"])
-        }
+        at_fault = {issue.keys[0] for issue in tool.issues(call["arguments"]) if issue.keys}
         names += [name for name in tool.properties if name in at_fault - to_come and name not in names]
     return names
 

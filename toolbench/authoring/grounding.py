@@ -16,11 +16,8 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import ToolSpec
-from toolbench.judging.text import contains, normalize
+from toolbench.judging.text import NUMBER, contains, normalize, numbers_in
 
-NUMBER = re.compile(r"\d+(?:[ \u00a0\u202f,]\d{3}(?!\d))*(?:[.,]\d+)?")
-GROUPED = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
-DATE = re.compile(r"(?<!\d)(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)")
 EXPRESSION = re.compile(r"[\d\s.,+\-*/×÷^%()]*[+\-*/×÷^%][\d\s.,+\-*/×÷^%()]*")
 ISO_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 WORD = re.compile(r"\w+")
@@ -35,19 +32,6 @@ FREE_IN_EXPRESSIONS = frozenset({Decimal(1), Decimal(100)})
 def folded(text: str) -> str:
     """Return text as answers are compared, and ``in_transit`` as a person would write it."""
     return normalize(text.replace("_", " "))
-
-
-def numbers_in(text: str) -> set[Decimal]:
-    """Return every reading of every number in a text: ``1,500`` is both 1500 and 1.5."""
-    found = {Decimal(part) for date in DATE.finditer(text) for part in date.groups()}
-    for match in NUMBER.finditer(text):
-        # "9 300" is one number, or two beside each other.
-        for part in (re.sub(r"\s", "", match[0]), *match[0].split()):
-            readings = {part.replace(",", ".")}
-            if GROUPED.fullmatch(part):
-                readings.add(part.replace(",", ""))
-            found |= {Decimal(reading) for reading in readings if reading.count(".") <= 1}
-    return found
 
 
 @dataclass(frozen=True)

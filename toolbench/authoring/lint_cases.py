@@ -135,7 +135,7 @@ def _invalid_gold(call: ExpectedCall, contract: Contract) -> Iterator[str]:
             continue
         for value in values:
             for issue in tool.issues({**call.arguments, name: value}):
-                if issue.path == f"$.{name}" or issue.path.startswith((f"$.{name}.", f"$.{name}[")):
+                if issue.keys[:1] == (name,):
                     yield f".accept.{name}: {value!r} violates the contract: {issue.code}"
     for name in call.optional:
         if name not in call.arguments:

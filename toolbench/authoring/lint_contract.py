@@ -110,7 +110,7 @@ def _lint_when(
             yield from lint_regex(document, (*path, "pattern"), wanted["pattern"])
         else:
             for issue in tool.issues({name: wanted}):
-                if issue.path == f"$.{name}" and issue.code != "missing_required":
+                if issue.keys == (name,) and issue.code != "missing_required":
                     yield document.problem(
                         path, f"{wanted!r} never reaches the tool: {issue.code}, expected {issue.expected}"
                     )

@@ -90,5 +90,6 @@ from .tool_script import ToolError as ToolError
 from .tool_script import ToolScript as ToolScript
 from .validation import ArgumentIssue as ArgumentIssue
 from .validation import build_validator as build_validator
+from .validation import json_path as json_path
 from .validation import portable_regex as portable_regex
 from .validation import schema_patterns as schema_patterns

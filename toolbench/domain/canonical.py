@@ -56,11 +56,14 @@ def _finite(text: str) -> float:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite
 )
+_LAST_WINS = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def loads_strict(text: str) -> JSON:
+def loads_strict(text: str, *, last_wins: bool = False) -> JSON:
     """Read exactly one JSON value and refuse everything Python's reader lets pass.
+
+    ``last_wins`` lets repeated keys pass: the last one counts, as in most readers.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def loads_strict(text: str) -> JSON:
         With the code of the fault: not JSON, a repeated key, NaN or an infinity, or text after the value.
     """
     stripped = text.strip(" \t\r\n")
-    value, end = _read(stripped, 0)
+    value, end = _read(stripped, 0, _LAST_WINS if last_wins else _DECODER)
     if end != len(stripped):
         rest = stripped[end:].lstrip()[:40]
         line = text.count("\n", 0, text.rfind(stripped[end:].lstrip())) + 1
@@ -92,10 +95,10 @@ def loads_strict_each(text: str) -> list[JSON]:
     return values
 
 
-def _read(text: str, start: int) -> tuple[JSON, int]:
+def _read(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tuple[JSON, int]:
     """Return the value that begins at ``start``, and where it ends."""
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise StrictJSONError("invalid_json", f"{error.msg} at character {error.pos}", error.lineno) from None
     except StrictJSONError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -50,6 +50,7 @@ CODE_OF_KEYWORD = {
 
 NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?<|\(\?[aiLmsux]+[):]|\(\?P")
 """What dialects read differently: \\p, lookbehind, named groups, inline flags."""
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,29 @@ class ArgumentIssue:
     ----------
     code
         See :data:`CODE_OF_KEYWORD`, plus ``null_value``, ``empty_value`` and ``schema_mismatch``.
-    path
-        JSON path of the offending value, ``$`` for the whole object.
+    keys
+        Names and indexes that lead to the offending value; empty for the whole object.
     expected, actual
         The rule and the value, short enough for one line.
     """
 
     code: str
-    path: str
+    keys: tuple[str | int, ...]
     expected: str
     actual: str
+
+    @property
+    def path(self) -> str:
+        """JSON path of the offending value, ``$`` for the whole object."""
+        return f"${json_path(self.keys)}"
+
+
+def json_path(keys: Iterable[str | int]) -> str:
+    """Return the steps of a JSON path: ``.name``, ``[0]``, and ``['ship-to']`` for what is no plain name."""
+    return "".join(
+        f"[{key}]" if isinstance(key, int) else f".{key}" if _NAME.fullmatch(key) else f"['{key}']"
+        for key in keys
+    )
 
 
 def _ecma_pattern(validator: Any, source: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
@@ -179,7 +193,7 @@ def _issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
     if fault.validator in ("anyOf", "oneOf") and fault.context:
         yield from _branch_issues(fault)
         return
-    keyword = str(fault.validator)
+    keyword, at = str(fault.validator), tuple(fault.absolute_path)
     code = CODE_OF_KEYWORD.get(keyword, "schema_mismatch")
     expected = f"{keyword} {_short(fault.validator_value)}"
     if keyword == "required":
@@ -190,20 +204,18 @@ def _issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
         ]
         # The library reports one error per missing name; its message starts with that name.
         name = next((name for name in missing if fault.message.startswith(repr(name))), missing[0])
-        yield ArgumentIssue(code, f"{fault.json_path}.{name}", "present", "missing")
+        yield ArgumentIssue(code, (*at, name), "present", "missing")
         return
     if keyword == "additionalProperties" and isinstance(fault.instance, dict):
         known = set(fault.schema.get("properties", {})) if isinstance(fault.schema, dict) else set()
         for name in sorted(set(fault.instance) - known):
-            yield ArgumentIssue(
-                code, f"{fault.json_path}.{name}", "not allowed", _short(fault.instance[name])
-            )
+            yield ArgumentIssue(code, (*at, name), "not allowed", _short(fault.instance[name]))
         return
     if fault.instance is None:
         code = "null_value"
     elif fault.instance == "" and code in ("too_short", "pattern_mismatch", "not_in_enum", "bad_format"):
         code, expected = "empty_value", "a non-empty value"
-    yield ArgumentIssue(code, fault.json_path, expected, _short(fault.instance))
+    yield ArgumentIssue(code, at, expected, _short(fault.instance))
 
 
 def _names(fault: ValidationError) -> list[str]:
@@ -217,7 +229,8 @@ def _branch_issues(fault: ValidationError) -> Iterator[ArgumentIssue]:
     for child in fault.context or []:
         branches.setdefault(child.schema_path[0], []).append(child)
     if not branches:
-        yield ArgumentIssue("schema_mismatch", fault.json_path, str(fault.validator), _short(fault.instance))
+        at = tuple(fault.absolute_path)
+        yield ArgumentIssue("schema_mismatch", at, str(fault.validator), _short(fault.instance))
         return
 
     def distance(children: list[ValidationError]) -> tuple[bool, int]:

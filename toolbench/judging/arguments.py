@@ -6,9 +6,10 @@ Syntax and structure never look at the expectation, values never at the schema.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from toolbench.domain.contract import ToolSpec
+from toolbench.domain.validation import json_path
 from toolbench.judging.matching import Match, Matching
 from toolbench.judging.repairs import TierResult, tier_of
 from toolbench.judging.trace import Finding, MadeCall, Segment, short
@@ -49,8 +50,8 @@ def argument_findings(made: MadeCall) -> Iterator[Finding]:
     if made.tool is None:
         return
     for issue in made.tool.issues(call.arguments):
-        where = path + issue.path.removeprefix("$")
-        stringified = _stringified(made.tool, issue.path, call.arguments)
+        where = path + json_path(issue.keys)
+        stringified = _stringified(made.tool, issue.keys, call.arguments)
         note = " (a JSON text where the structure itself is due)" if stringified else ""
         reason = f"{issue.path}: {issue.actual} breaks {issue.expected}{note}"
         yield Finding(issue.code, path=where, expected=issue.expected, actual=issue.actual, reason=reason)
@@ -75,25 +76,21 @@ def check_values(segment: Segment, matching: Matching) -> Iterator[Finding]:
 
 
 def _value_findings(match: Match) -> Iterator[Finding]:
-    mismatches = match.normalized if match.expected.match == "normalized" else match.exact
-    # A property the schema forbids, or a required one that is missing, has been reported by its own code.
+    # What breaks the schema, or something inside of it does, has been reported by its own code.
     tool = match.made.tool
-    reported = (
-        {issue.path.removeprefix("$.") for issue in tool.issues(match.made.call.arguments)} if tool else set()
-    )
-    for mismatch in mismatches:
-        if mismatch.argument in reported:
+    reported = {issue.keys[:1] for issue in tool.issues(match.made.call.arguments)} if tool else set()
+    for mismatch in match.wrong:
+        if (mismatch.argument,) in reported:
             continue
-        path = f"{match.made.path}.arguments.{mismatch.argument}"
+        path = f"{match.made.path}.arguments{json_path([mismatch.argument])}"
         expected = "absent" if mismatch.surplus else short(json.dumps(mismatch.expected, ensure_ascii=False))
         actual = "absent" if mismatch.missing else short(json.dumps(mismatch.actual, ensure_ascii=False))
         reason = f"{mismatch.argument} should be {expected}, the call says {actual}"
         yield Finding("argument_mismatch", path=path, expected=expected, actual=actual, reason=reason)
 
 
-def _stringified(tool: ToolSpec, path: str, arguments: object) -> bool:
-    name = path.removeprefix("$.")
-    if not isinstance(arguments, dict) or not isinstance(arguments.get(name), str):
+def _stringified(tool: ToolSpec, keys: Sequence[str | int], arguments: object) -> bool:
+    if len(keys) != 1 or not isinstance(arguments, dict) or not isinstance(arguments.get(keys[0]), str):
         return False
-    wanted = tool.properties.get(name, {}).get("type")
-    return wanted in ("array", "object") and arguments[name].lstrip()[:1] in ("[", "{")
+    wanted = tool.properties.get(str(keys[0]), {}).get("type")
+    return wanted in ("array", "object") and arguments[keys[0]].lstrip()[:1] in ("[", "{")

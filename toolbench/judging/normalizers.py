@@ -1,6 +1,8 @@
 """Declared value normalisers: a second, separate figure beside strict equality, never a replacement.
 
-A contract names one per argument; a value that no normaliser understands is compared as it is.
+A contract names one per argument; a value that no normaliser understands is compared as it is. What a value
+says beside itself (a unit, a currency, a country, a time of day) is kept: it may go unsaid where the expected
+value does not name it, and is never taken for another.
 """
 
 from __future__ import annotations
@@ -8,125 +10,203 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 
 from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
+from toolbench.judging.reading.prepare import prepared
+from toolbench.judging.reading.reader import values_of
+from toolbench.judging.reading.statements import Value
 from toolbench.judging.text import composed
 
-VERSION = "1"
+VERSION = "2"
 
 _CITY_PREFIX = re.compile(r"^(г\.?|гор\.?|город|city of|the city of)\s+", re.IGNORECASE)
-_MONEY_UNIT = re.compile(r"(₽|руб(лей|ля|ль|\.)?|rub|usd|eur|\$|€|dollars?|euros?)", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+"""A comma before three digits parts thousands, unless the text is Russian: the reader knows."""
+_YEAR_FIRST = re.compile(r"\b(\d{4})/(\d{1,2})/(\d{1,2})\b")
+_YEAR_LAST = re.compile(r"\b(\d{1,2})-(\d{1,2})-(\d{4})\b")
+_JOINTS = re.compile(r"[\W_]*(?:(?:at|on|the|of|г|года|в|на)[\W_]*)*", re.IGNORECASE)
+"""What may stand between a date and a time, and around an amount."""
+_LONGEST = 300
+"""Characters beyond which a text is no date and no amount of anything."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a value stands for.
+
+    Attributes
+    ----------
+    value
+        The value in one spelling.
+    beside
+        What it says beside that: a unit or currency, a country or region, a time of day and its zone.
+    """
+
+    value: JSON
+    beside: frozenset[str] = frozenset()
+
+    def meets(self, expected: Meaning) -> bool:
+        """Whether it says everything that the expected one says, and nothing else in its place."""
+        return equal(self.value, expected.value) and expected.beside <= self.beside
 
 
 def plain(value: JSON) -> JSON:
-    """Return a value with equal numbers spelled equally (12 and 12.0); types are kept (2.5 is not "2.5")."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return int(value)
-    if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return value
+    """Return a value with equal numbers spelled equally (12 and 12.0) and equal texts composed equally.
+
+    Types are kept: 2.5 is not "2.5".
+    """
+    return _alike(value, composed)
 
 
 def equal(left: JSON, right: JSON) -> bool:
-    """Strict equality by canonical JSON: key order is ignored, types are kept, 12 equals 12.0."""
+    """Equality by canonical JSON: order of keys and Unicode form aside, types kept, 12 equals 12.0."""
     return canonical_json(plain(left)) == canonical_json(plain(right))
 
 
-def text(value: JSON) -> JSON:
+def identical(left: JSON, right: JSON) -> bool:
+    """Equality of every character of every text."""
+    return canonical_json(_alike(left, str)) == canonical_json(_alike(right, str))
+
+
+def _alike(value: JSON, text: Callable[[str], str]) -> JSON:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _alike(inner, text) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_alike(inner, text) for inner in value]
+    return value
+
+
+def text(value: JSON) -> Meaning:
     """NFC, lower case, ё as е, outer blanks and quotes off, inner blanks single."""
-    if not isinstance(value, str):
-        return value
+    return Meaning(_folded(value) if isinstance(value, str) else value)
+
+
+def _folded(value: str) -> str:
     folded = composed(value).casefold().replace("ё", "е")
     return re.sub(r"\s+", " ", folded).strip(" \t\n\"'«».")
 
 
-def city(value: JSON) -> JSON:
-    """A city without "г." or "city of", and without a country or region after a comma."""
+def city(value: JSON) -> Meaning:
+    """A city without "г." or "city of"; countries and regions after a comma stand beside it."""
     if not isinstance(value, str):
-        return value
-    return text(_CITY_PREFIX.sub("", value.strip()).split(",")[0])
+        return Meaning(value)
+    name, *regions = _CITY_PREFIX.sub("", value.strip()).split(",")
+    return Meaning(_folded(name), frozenset(filter(None, map(_folded, regions))))
 
 
-def number(value: JSON) -> JSON:
-    """A number, also out of a text such as "2,5 кг"."""
-    if isinstance(value, str):
-        found = re.fullmatch(r"\s*([-+]?[\d\s\u00a0]*\d(?:[.,]\d+)?)\s*[^\d]*", value)
-        if not found:
-            return value
-        try:
-            amount = float(Decimal(re.sub(r"[\s\u00a0]", "", found.group(1)).replace(",", ".")))
-        except InvalidOperation:
-            return value
-        # More than three hundred digits are no amount of anything.
-        return plain(amount) if math.isfinite(amount) else value
-    return plain(value)
+def amount(value: JSON) -> Meaning:
+    """A number, also out of a text such as "2,5 кг", to its last digit; its unit or currency beside it."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return Meaning(value)
+    if not isinstance(value, str):
+        return Meaning(_spelled(Decimal(str(value)))) if math.isfinite(value) else Meaning(value)
+    if len(value) > _LONGEST:
+        return Meaning(value)
+    text = prepared(value)[0].strip()
+    if _NUMBER.fullmatch(text) and not _GROUPED.fullmatch(text):
+        return Meaning(_spelled(exact(text)))
+    found = values_of(text)
+    if len(found) != 1 or found[0].low is None or found[0].low != found[0].high or _left(text, found):
+        return Meaning(value)
+    return Meaning(_spelled(number_of(found[0])), frozenset(filter(None, [found[0].unit])))
 
 
-def money(value: JSON) -> JSON:
-    """A number with its currency sign or word taken off."""
-    return number(_MONEY_UNIT.sub("", value)) if isinstance(value, str) else plain(value)
+def exact(digits: str) -> Decimal:
+    """Return the number that digits spell, a comma as the decimal sign."""
+    return Decimal(digits.replace(",", "."))
 
 
-def identifier(value: JSON) -> JSON:
+def number_of(value: Value) -> Decimal:
+    """Return the number that a reader has found, to the last digit where it is spelled in digits."""
+    digits = _NUMBER.findall(re.sub(r"(?<=\d)[ '](?=\d{3})", "", value.spelled))
+    near = Decimal(str(value.low))
+    spelled = [exact(one) for one in digits] + [exact(one.replace(",", "")) for one in digits]
+    return next((one for one in spelled if float(one) == float(near)), near)
+
+
+def _spelled(number: Decimal) -> str:
+    """Return the one spelling of a number: no float is exact enough for nineteen digits."""
+    digits = f"{number:f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def identifier(value: JSON) -> Meaning:
     """Upper case, no blanks, one kind of dash, no leading "#" or "№"."""
     if not isinstance(value, str):
-        return value
-    return re.sub(r"[‐-―−]", "-", re.sub(r"\s+", "", value)).lstrip("#№").upper()
+        return Meaning(value)
+    return Meaning(re.sub(r"[‐-―−]", "-", re.sub(r"\s+", "", value)).lstrip("#№").upper())
 
 
-def iso_date(value: JSON) -> JSON:
-    """A date as YYYY-MM-DD, out of the usual European and ISO spellings."""
-    if not isinstance(value, str):
-        return value
-    for pattern in ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%Y/%m/%d"):
-        try:
-            return datetime.strptime(value.strip(), pattern).date().isoformat()
-        except ValueError:
-            continue
+def moment(value: JSON) -> Meaning:
+    """A date as YYYY-MM-DD out of any usual spelling, time of day (and UTC) beside it; or a time alone."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return Meaning(value)
     try:
-        return date.fromisoformat(value.strip()[:10]).isoformat()
+        return _instant(datetime.fromisoformat(value.strip()), len(value.strip()) > len("2026-12-05"))
     except ValueError:
-        return value
+        pass
+    text = _YEAR_FIRST.sub(r"\1-\2-\3", _YEAR_LAST.sub(r"\1.\2.\3", prepared(value)[0].strip()))
+    found = values_of(text)
+    dates, times = ([one for one in found if one.kind == kind] for kind in ("date", "time"))
+    if not found or len(found) > len(dates[:1]) + len(times[:1]) or _left(text, found):
+        return Meaning(value)
+    clock = [f"{int(one.low or 0) // 60:02d}:{int(one.low or 0) % 60:02d}" for one in times]
+    return Meaning(dates[0].text, frozenset(clock)) if dates else Meaning(clock[0])
 
 
-def expression(value: JSON) -> JSON:
+def _instant(when: datetime, timed: bool) -> Meaning:
+    zoned = when.tzinfo is not None
+    when = when.astimezone(UTC) if zoned else when
+    clock = when.strftime("%H:%M") + (when.strftime(":%S") if when.second else "")
+    beside = [clock] if timed else []
+    return Meaning(when.date().isoformat(), frozenset([*beside, "UTC"] if zoned else beside))
+
+
+def _left(text: str, found: Sequence[Value]) -> bool:
+    """Whether anything but joining words is left of a text when values are taken out."""
+    for one in found:
+        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    return _JOINTS.fullmatch(text) is None
+
+
+def expression(value: JSON) -> Meaning:
     """An arithmetic expression as its value: ``240*0.15`` and ``15 / 100 * 240`` ask for the same."""
     if not isinstance(value, str):
-        return value
+        return Meaning(value)
     try:
-        return plain(calculate(value))
+        return Meaning(plain(calculate(value)))
     except ExpressionError:
         return text(value)
 
 
-NORMALIZERS: Mapping[str, Callable[[JSON], JSON]] = {
+NORMALIZERS: Mapping[str, Callable[[JSON], Meaning]] = {
     "text": text,
     "city": city,
-    "number": number,
-    "money": money,
+    "number": amount,
+    "money": amount,
     "identifier": identifier,
-    "date": iso_date,
+    "date": moment,
     "expression": expression,
 }
 
 
-def normalized(tool: ToolSpec, argument: str, value: JSON) -> JSON:
-    """Return an argument's value as its declared normaliser and synonyms see it."""
-    apply = NORMALIZERS.get(tool.normalizers.get(argument, ""), plain)
-    result = apply(value)
+def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
+    """Return what an argument's value means by its declared normaliser, synonyms and unit."""
+    apply = NORMALIZERS.get(tool.normalizers.get(argument, ""), Meaning)
+    found = apply(value)
     for canonical, others in tool.synonyms.get(argument, {}).items():
-        if any(equal(result, apply(other)) for other in _all(canonical, others)):
-            return apply(canonical)
-    return result
-
-
-def _all(canonical: str, others: Sequence[str]) -> list[str]:
-    return [canonical, *others]
+        if any(equal(found.value, apply(other).value) for other in (canonical, *others)):
+            found = Meaning(apply(canonical).value, found.beside)
+            break
+    unit = tool.units.get(argument)
+    return Meaning(found.value, frozenset([unit])) if apply is amount and unit and not found.beside else found

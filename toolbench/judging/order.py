@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.canonical import JSON
 from toolbench.domain.record import CallRecord
 from toolbench.domain.rules import Rules
 from toolbench.judging.matching import Matching
 from toolbench.judging.normalizers import equal, plain
-from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
+from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, call_key, short
 
 
 def check_order(trace: Trace) -> Iterator[Finding]:
@@ -90,17 +90,15 @@ def _transition(rules: Rules, trace: Trace, made: MadeCall, earlier: Sequence[Ma
 
 def _repeats(rules: Rules, trace: Trace) -> Iterator[Finding]:
     """Report each group of equal calls once, at the first that is one too many, with the full number."""
-    groups: dict[str, list[MadeCall]] = {}
+    groups: dict[tuple[str, str], list[MadeCall]] = {}
     for made in trace.calls:
         if made.call.arguments is not None:
-            groups.setdefault(canonical_json([made.call.name, plain(dict(made.call.arguments))]), []).append(
-                made
-            )
+            groups.setdefault(call_key(made.call.name, made.call.arguments), []).append(made)
     writes = [made.index for made in trace.calls if _changed_state(made)]
-    for calls in groups.values():
+    for key, calls in groups.items():
         name, arguments = calls[0].call.name, calls[0].call.arguments
         frozen = [r for r in trace.frozen if r.tool == name and _same(r.arguments, arguments)]
-        limit = rules.polling(name).max
+        limit = max(rules.polling(name).max, trace.due[key])
         count, previous = len(frozen), -1
         excess: MadeCall | None = None
         for made in calls:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from toolbench.judging.normalizers import equal
-from toolbench.judging.trace import Finding, MadeCall, Trace, short
+from toolbench.judging.trace import Finding, MadeCall, Trace, call_key, short
 
 
 def check_policy(trace: Trace) -> Iterator[Finding]:
@@ -64,7 +64,8 @@ def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:
         if other.index < made.index and other.record.succeeded
     ]
     done += [(record.tool, record.arguments) for record in trace.frozen if record.succeeded]
-    if any(tool == name and equal(arguments, made.call.arguments) for tool, arguments in done):
+    times = sum(tool == name and equal(arguments, made.call.arguments) for tool, arguments in done)
+    if times >= max(1, trace.due[call_key(name, made.call.arguments or {})]):
         reason = f"{name} with these arguments had been done already"
         yield Finding("duplicate_operation", path=made.path, expected="once", actual="again", reason=reason)
 

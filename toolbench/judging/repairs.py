@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import unquote
 
-from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict, too_deep
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.domain.contract import ToolSpec
 
-VERSION = "1"
+VERSION = "2"
 
+_DEEPEST_REFERENCE = 20
 LONGEST_NUMBER = 300
 """Characters of a text that is read as a number: beyond, it has no finite value."""
 
@@ -48,7 +50,7 @@ def tier_of(tool: ToolSpec | None, raw: str, arguments: Mapping[str, JSON] | Non
     for name, repair in VALUE_REPAIRS.items():
         if not tool.issues(value):
             break
-        changed = repair(value, tool.parameters)
+        changed = _each(value, tool.parameters, repair, tool.parameters)
         if changed != value:
             chain.append(name)
             value = changed
@@ -65,9 +67,9 @@ def _read(raw: str) -> tuple[str | None, JSON]:
     return None, None
 
 
-def _strict(text: str) -> JSON:
+def _strict(text: str, last_wins: bool = False) -> JSON:
     try:
-        return loads_strict(text)
+        return loads_strict(text, last_wins=last_wins)
     except StrictJSONError:
         return None
 
@@ -98,11 +100,7 @@ def _first_object(raw: str) -> JSON:
 
 
 def _last_duplicate(raw: str) -> JSON:
-    try:
-        value = json.loads(raw, parse_constant=lambda name: None)
-    except (ValueError, RecursionError):
-        return None
-    return None if too_deep(value) else value
+    return _strict(raw, last_wins=True)
 
 
 TEXT_REPAIRS: Mapping[str, Callable[[str], JSON]] = {
@@ -115,29 +113,63 @@ TEXT_REPAIRS: Mapping[str, Callable[[str], JSON]] = {
 """Repairs of a text that is not one strict JSON object, tried in this order; the first that works is used."""
 
 
-def _each(value: JSON, schema: Mapping[str, Any], change: Callable[[JSON, Mapping[str, Any]], JSON]) -> JSON:
+Schema = Mapping[str, Any]
+Change = Callable[[JSON, Schema], JSON]
+
+
+def _each(value: JSON, schema: JSON, change: Change, root: Schema) -> JSON:
     """Apply a change to every value that the schema describes, outermost last."""
+    schema = _described(schema, root)
     if isinstance(value, dict):
-        properties = schema.get("properties", {})
-        value = {key: _each(inner, properties.get(key, {}), change) for key, inner in value.items()}
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        value = {key: _each(inner, properties.get(key, others), change, root) for key, inner in value.items()}
     elif isinstance(value, list):
-        value = [_each(inner, schema.get("items") or {}, change) for inner in value]
+        first = schema.get("prefixItems", ())
+        described = [*first, *[schema.get("items")] * len(value)]
+        value = [_each(inner, one, change, root) for inner, one in zip(value, described, strict=False)]
     return change(value, schema)
 
 
-def _types(schema: Mapping[str, Any]) -> set[str]:
+def _described(schema: JSON, root: Schema) -> Schema:
+    """Return what a schema says of a value itself: references followed, ``null`` beside a branch left out."""
+    found: dict[str, Any] = {}
+    for _ in range(_DEEPEST_REFERENCE):
+        if not isinstance(schema, dict):
+            break
+        found = {**schema, **found}
+        branches = [one for key in ("anyOf", "oneOf", "allOf") for one in schema.get(key, ())]
+        branches = [one for one in branches if one != {"type": "null"}]
+        schema = (
+            _target(root, schema["$ref"]) if "$ref" in schema else branches[0] if len(branches) == 1 else None
+        )
+    return found
+
+
+def _target(root: Schema, reference: str) -> JSON:
+    """Return what a reference inside a document points to, ``None`` where it leads nowhere."""
+    node: JSON = root
+    for step in filter(None, unquote(reference.removeprefix("#")).split("/")):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list):
+            node = node[int(name)] if name.isdigit() and int(name) < len(node) else None
+        else:
+            node = node.get(name) if isinstance(node, dict) else None
+    return node
+
+
+def _types(schema: Schema) -> set[str]:
     declared = schema.get("type", ())
     return {declared} if isinstance(declared, str) else set(declared)
 
 
-def _nested_json(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _nested_json(value: JSON, schema: Schema) -> JSON:
     if isinstance(value, str) and _types(schema) & {"array", "object"} and "string" not in _types(schema):
         inner = _strict(value)
         return inner if isinstance(inner, dict | list) else value
     return value
 
 
-def _number_from_text(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _number_from_text(value: JSON, schema: Schema) -> JSON:
     wanted = _types(schema)
     readable = isinstance(value, str) and len(value) <= LONGEST_NUMBER
     if readable and wanted & {"number", "integer"} and "string" not in wanted:
@@ -149,13 +181,13 @@ def _number_from_text(value: JSON, schema: Mapping[str, Any]) -> JSON:
     return value
 
 
-def _text_from_number(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _text_from_number(value: JSON, schema: Schema) -> JSON:
     if isinstance(value, int | float) and not isinstance(value, bool) and _types(schema) == {"string"}:
         return json.dumps(value)
     return value
 
 
-def _enum_case(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _enum_case(value: JSON, schema: Schema) -> JSON:
     if isinstance(value, str) and value not in schema.get("enum", [value]):
         for allowed in schema["enum"]:
             if isinstance(allowed, str) and allowed.casefold() == value.strip().casefold():
@@ -163,23 +195,23 @@ def _enum_case(value: JSON, schema: Mapping[str, Any]) -> JSON:
     return value
 
 
-def _trim(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _trim(value: JSON, schema: Schema) -> JSON:
     return value.strip() if isinstance(value, str) and _types(schema) <= {"string"} else value
 
 
-def _drop_null(value: JSON, schema: Mapping[str, Any]) -> JSON:
+def _drop_null(value: JSON, schema: Schema) -> JSON:
     if isinstance(value, dict) and "properties" in schema:
         required = schema.get("required", ())
         return {k: v for k, v in value.items() if v is not None or k in required}
     return value
 
 
-VALUE_REPAIRS: Mapping[str, Callable[[JSON, Mapping[str, Any]], JSON]] = {
-    "nested_json_text": lambda value, schema: _each(value, schema, _nested_json),
-    "number_from_text": lambda value, schema: _each(value, schema, _number_from_text),
-    "text_from_number": lambda value, schema: _each(value, schema, _text_from_number),
-    "enum_letter_case": lambda value, schema: _each(value, schema, _enum_case),
-    "trim_blanks": lambda value, schema: _each(value, schema, _trim),
-    "drop_null_optional": lambda value, schema: _each(value, schema, _drop_null),
+VALUE_REPAIRS: Mapping[str, Change] = {
+    "nested_json_text": _nested_json,
+    "number_from_text": _number_from_text,
+    "text_from_number": _text_from_number,
+    "enum_letter_case": _enum_case,
+    "trim_blanks": _trim,
+    "drop_null_optional": _drop_null,
 }
-"""Repairs of a parsed object, applied in this order while the object is not valid."""
+"""Repairs of a parsed object and of every value in it, in this order while the object is not valid."""

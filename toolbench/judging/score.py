@@ -17,18 +17,21 @@ from toolbench.judging.counts import COUNT, Counts
 from toolbench.judging.decisions import called, check_decision
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
+from toolbench.judging.provenance import Origins
 from toolbench.judging.questions import asks
 from toolbench.judging.reading.reader import read
 from toolbench.judging.repairs import TierResult
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
-VERSION = "2"
+VERSION = "3"
 """Raised whenever a verdict can change; part of every signature."""
 OF_ARGUMENTS = (
     *(COUNT.passed, COUNT.calls, COUNT.calls_raw_valid, COUNT.calls_repairable, COUNT.calls_invalid),
     *(COUNT.calls_selected, COUNT.calls_exact, COUNT.calls_normalized),
 )
 """What is counted where the tool was given: figures of arguments, and no others."""
+Pairs = Sequence[tuple[Segment, Matching]]
+"""Every segment with its matched calls."""
 REVIEW = "review"
 """Layer of findings that only a person can decide on."""
 
@@ -38,7 +41,8 @@ class CallVerdict:
     """What became of one call: its tier and how it compares with the expected one.
 
     ``effect`` is the tool's (``None``: unknown tool), ``nested`` says whether an argument is an object or a
-    list, ``error`` is the machine code of the result where that is an error.
+    list, ``error`` is the machine code of the result where that is an error, ``origins`` says of every leaf
+    of the arguments (by its JSON path) where it comes from: see :func:`~.provenance.origins`.
     """
 
     index: int
@@ -55,6 +59,7 @@ class CallVerdict:
     effect: str | None = None
     nested: bool = False
     error: str | None = None
+    origins: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,15 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
         return None
     trace = Trace(attempt, suite, suite.case_by_key[attempt.lang, attempt.case_id], condition)
     pairs = [(segment, match_calls(segment)) for segment in trace.segments]
-    findings = _of_arguments(trace, pairs) if condition.arguments_only else _of_everything(trace, pairs)
-    calls = _call_verdicts(pairs, findings)
+    origins = {
+        made.index: provenance.origins(trace, made, matching)
+        for segment, matching in pairs
+        for made in segment.calls
+        if not trace.control
+    }
+    judge = _of_arguments if condition.arguments_only else _of_everything
+    findings = judge(trace, pairs, origins)
+    calls = _call_verdicts(pairs, findings, origins)
     counts = _counts(trace, pairs, findings, calls)
     return Verdict(
         findings=tuple(dict.fromkeys(findings)),
@@ -141,17 +153,17 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
     )
 
 
-def _of_arguments(trace: Trace, pairs: Sequence[tuple[Segment, Matching]]) -> list[Finding]:
+def _of_arguments(trace: Trace, pairs: Pairs, origins: Mapping[int, Origins]) -> list[Finding]:
     """Judge nothing but the arguments: whether to call and what was not the model's to decide."""
     findings: list[Finding] = []
     for segment, matching in pairs:
         findings += arguments.check_arguments(segment)
         findings += arguments.check_values(segment, matching)
-        findings += provenance.check_provenance(trace, segment, matching)
+        findings += provenance.check_provenance(segment, origins)
     return findings
 
 
-def _of_everything(trace: Trace, pairs: Sequence[tuple[Segment, Matching]]) -> list[Finding]:
+def _of_everything(trace: Trace, pairs: Pairs, origins: Mapping[int, Origins]) -> list[Finding]:
     findings: list[Finding] = []
     for segment, matching in pairs:
         findings += check_decision(trace, segment)
@@ -159,7 +171,7 @@ def _of_everything(trace: Trace, pairs: Sequence[tuple[Segment, Matching]]) -> l
         findings += arguments.check_arguments(segment)
         if not trace.control:
             findings += arguments.check_values(segment, matching)
-            findings += provenance.check_provenance(trace, segment, matching)
+            findings += provenance.check_provenance(segment, origins)
             findings += order.check_expected_order(segment, matching)
         findings += check_answer(trace, segment)
     findings += order.check_order(trace)
@@ -204,7 +216,7 @@ def _kind(trace: Trace, segment: Segment) -> str:
 
 
 def _call_verdicts(
-    pairs: Sequence[tuple[Segment, Matching]], findings: Sequence[Finding]
+    pairs: Pairs, findings: Sequence[Finding], origins: Mapping[int, Origins]
 ) -> tuple[CallVerdict, ...]:
     verdicts = []
     for segment, matching in pairs:
@@ -230,6 +242,7 @@ def _call_verdicts(
                     effect=made.tool.effect if made.tool else None,
                     nested=any(isinstance(v, dict | list) for v in (made.call.arguments or {}).values()),
                     error=made.record.result.code if made.record.result else None,
+                    origins={path: one for path, (_, one) in origins.get(made.index, {}).items()},
                 )
             )
     return tuple(verdicts)
@@ -237,7 +250,7 @@ def _call_verdicts(
 
 def _counts(
     trace: Trace,
-    pairs: Sequence[tuple[Segment, Matching]],
+    pairs: Pairs,
     findings: Sequence[Finding],
     calls: Sequence[CallVerdict],
 ) -> Counts[float]:
@@ -335,7 +348,7 @@ def _recovered(trace: Trace, segment: Segment, findings: Sequence[Finding]) -> b
     return not any(finding.path.split(".")[0] in later for finding in findings)
 
 
-def _completed(trace: Trace, pairs: Sequence[tuple[Segment, Matching]], layers: Sequence[str]) -> bool:
+def _completed(trace: Trace, pairs: Pairs, layers: Sequence[str]) -> bool:
     """Whether the chain was carried through: all calls made right, in order, and an honest answer."""
     done = all(not m.missing and not any(match.normalized for match in m.matches) for _, m in pairs)
     reached = len(pairs) == len(trace.case.turns) + 1 and pairs[-1][0].answer is not None
@@ -344,7 +357,7 @@ def _completed(trace: Trace, pairs: Sequence[tuple[Segment, Matching]], layers: 
 
 def _flags(
     trace: Trace,
-    pairs: Sequence[tuple[Segment, Matching]],
+    pairs: Pairs,
     findings: Sequence[Finding],
     calls: Sequence[CallVerdict],
 ) -> dict[str, bool | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import cache
 from importlib import resources
 
@@ -14,6 +15,9 @@ from toolbench.domain.patterns import pattern
 _MARK = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_MARK}{{30}}){_MARK}+")
 """Over thirty accents on one letter, which no writing has (Unicode's "stream-safe" bound)."""
+NUMBER = re.compile(r"\d+(?:[ \u00a0\u202f,]\d{3}(?!\d))*(?:[.,]\d+)?")
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?")
+_DATE = re.compile(r"(?<!\d)(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)")
 
 
 def composed(text: str) -> str:
@@ -46,6 +50,19 @@ def contains(text: str, piece: str) -> bool:
 def contains_any(text: str, pieces: Sequence[str]) -> bool:
     """Whether any of the pieces occurs (see :func:`contains`); ``text`` is normalised already."""
     return any(contains(text, piece) for piece in pieces)
+
+
+def numbers_in(text: str) -> set[Decimal]:
+    """Return every reading of every number in a text: ``1,500`` is both 1500 and 1.5."""
+    found = {Decimal(part) for date in _DATE.finditer(text) for part in date.groups()}
+    for match in NUMBER.finditer(text):
+        # "9 300" is one number, or two beside each other.
+        for part in (re.sub(r"\s", "", match[0]), *match[0].split()):
+            readings = {part.replace(",", ".")}
+            if _GROUPED.fullmatch(part):
+                readings.add(part.replace(",", ""))
+            found |= {Decimal(reading) for reading in readings if reading.count(".") <= 1}
+    return found
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -6,7 +6,8 @@ refusal, whether or not it could be executed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
@@ -57,7 +58,8 @@ class MadeCall:
     """A proposed call with its record.
 
     ``index`` counts the attempt's calls, frozen history excluded. ``repeat`` marks a call that was made
-    before with the same arguments: only the order check speaks about it, the others judged it the first time.
+    before with the same arguments, more often than the case expects it: only the order check speaks about it,
+    the others judged it the first time.
     """
 
     index: int
@@ -146,21 +148,23 @@ class Trace:
 
     def _calls(self) -> Iterator[MadeCall]:
         index = 0
-        made: set[tuple[str, str]] = set()
+        made: Counter[tuple[str, str]] = Counter()
         for turn in self.attempt.turns:
             if turn.decision.kind == "refusal":
                 continue
             records = [record for record in self.attempt.calls if record.turn == turn.index]
             for call, record in zip(turn.decision.calls, records, strict=True):
-                content = (
-                    call.raw_arguments
-                    if call.arguments is None
-                    else canonical_json(plain(dict(call.arguments)))
-                )
-                repeat = (call.name, content) in made
-                made.add((call.name, content))
+                key = call_key(call.name, call.raw_arguments if call.arguments is None else call.arguments)
+                repeat = made[key] >= max(self.due[key], 1)
+                made[key] += 1
                 yield MadeCall(index, turn.user_turn, call, record, self.shown.get(call.name), repeat)
                 index += 1
+
+    @cached_property
+    def due(self) -> Counter[tuple[str, str]]:
+        """How often the case expects each call."""
+        expectations = (self.case.expect, *(turn.expect for turn in self.case.turns))
+        return Counter(call_key(call.tool, call.arguments) for one in expectations for call in one.calls)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
@@ -177,6 +181,11 @@ class Trace:
     def results_before(self, turn: int) -> list[CallRecord]:
         """Return the frozen and made calls that had a result before a turn was asked for."""
         return [record for record in self.attempt.calls if record.turn < turn and record.result is not None]
+
+
+def call_key(tool: str, arguments: Mapping[str, JSON] | str) -> tuple[str, str]:
+    """Return what is equal for equal calls."""
+    return tool, arguments if isinstance(arguments, str) else canonical_json(plain(dict(arguments)))
 
 
 def results_of(trace: Trace, segment: Segment) -> list[CallRecord]:

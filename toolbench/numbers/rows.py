@@ -62,6 +62,7 @@ CALL = [
     "state",
     "tier",
     "repairs",
+    "origins",
     "role",
     "exact",
     "normalized",
@@ -80,7 +81,7 @@ DTYPES: Mapping[str, str] = {
     **dict.fromkeys(["scored", *FACTS, "nested"], "bool"),
     **dict.fromkeys([*AMOUNTS, *COUNTS], "float64"),
     **dict.fromkeys([*FLAGS, "exact", "normalized"], "boolean"),
-    **dict.fromkeys([*TUPLES, "repairs"], "object"),
+    **dict.fromkeys([*TUPLES, "repairs", "origins"], "object"),
 }
 
 
@@ -180,6 +181,7 @@ def call_rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
             **{name: getattr(call, name) for name in ("effect", "nested", "error")},
             "tier": call.tier.tier,
             "repairs": call.tier.repairs,
+            "origins": tuple(f"{path}: {origin or 'nowhere'}" for path, origin in call.origins.items()),
             "codes": tuple(call.codes),
         }
 

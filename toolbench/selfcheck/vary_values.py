@@ -9,7 +9,7 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
-from toolbench.judging.normalizers import equal
+from toolbench.judging.normalizers import identical
 from toolbench.selfcheck.breaking import Site, Workpiece
 from toolbench.selfcheck.rehearse import Proposal
 from toolbench.selfcheck.varying import Variation
@@ -75,7 +75,7 @@ def normalised(work: Workpiece) -> Iterator[Variation]:
         for name, value in site.call.arguments.items():
             for kind, other in _spellings(site, name, value):
                 accepted = site.accepted.get(name, [])
-                known = any(equal(other, good) for good in accepted)
+                known = any(identical(other, good) for good in accepted)
                 changed = {**site.call.arguments, name: other}
                 if not known and not site.tool.issues(changed):
                     script = work.with_call(site, Proposal(site.tool.name, changed))

@@ -16,6 +16,7 @@ from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt, CallRecord, TurnRecord
 from toolbench.domain.suite import Suite
 from toolbench.judging.guard import Judged, judge
+from toolbench.judging.score import Verdict
 from toolbench.showing import html
 from toolbench.showing.html import Page
 from toolbench.showing.sections import explained, pretty
@@ -82,6 +83,7 @@ def _verdict(attempt: Attempt, judged: Judged) -> Iterator[Page]:
         return
     if verdict.passed:
         yield html.paragraph("Passed: no check found anything.", "passed")
+        yield from _origins(verdict)
         return
     yield html.paragraph(f"Failed: {', '.join(verdict.codes)}", "failed")
     rows = [
@@ -91,6 +93,19 @@ def _verdict(attempt: Attempt, judged: Judged) -> Iterator[Page]:
     yield html.table(pd.DataFrame(rows, columns=["finding, where", "reason", "expected", "got"]), "Findings")
     for code in verdict.codes:
         yield html.paragraph(f"{code}: {explained(code)}", "note")
+    yield from _origins(verdict)
+
+
+def _origins(verdict: Verdict) -> Iterator[Page]:
+    """Say of every argument whose words it is."""
+    rows = [
+        [f"{call.tool}{path}", origin or "nowhere"]
+        for call in verdict.calls
+        for path, origin in call.origins.items()
+    ]
+    if rows:
+        table = html.table(pd.DataFrame(rows, columns=["argument", "comes from"]))
+        yield html.folded("Where the arguments come from", table)
 
 
 def _turn(turn: TurnRecord, calls: Sequence[CallRecord], entry: Mapping[str, Any] | None) -> Iterator[Page]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -41,6 +42,28 @@ def read(text: str, lang: str) -> Reading:
     ``cut`` says that there was more.
     """
     return _read(text[: 4 * LIMIT], read_as(lang))
+
+
+@lru_cache(maxsize=KEPT)
+def values_of(text: str) -> tuple[Value, ...]:
+    """Return the values of a short prepared text that is no conversation: its letters tell the language."""
+    lang = "ru" if re.search("[а-яё]", text, re.IGNORECASE) else "en"
+    module = reader(lang)
+    return tuple(find_values(text, lang, module.lemma, module.moments(text)))
+
+
+@lru_cache(maxsize=4 * KEPT)
+def forms_of(word: str) -> frozenset[str]:
+    """Return a word in lower case with е for ё, its dictionary forms as a common and as a proper noun, and
+    the unit or currency that it names.
+    """
+    lower = word.lower().replace("ё", "е")
+    lang = "ru" if re.search("[а-я]", lower) else "en"
+    lemma = reader(lang).lemma
+    forms = {lower, lemma(lower), lemma(lower.capitalize()).lower()}
+    measures = (lexicon(lang).values[kind] for kind in ("units", "currencies"))
+    named = {unit.lower() for found in measures for unit, lemmas in found.items() if forms & set(lemmas)}
+    return frozenset(forms | named)
 
 
 @lru_cache(maxsize=KEPT)
