@@ -14,7 +14,7 @@ from toolbench.domain.config import Config
 from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
-from toolbench.numbers.definitions import STATUSES
+from toolbench.numbers.definitions import UNSCORED
 from toolbench.numbers.frames import load_run
 from toolbench.numbers.metrics import metrics
 from toolbench.running.runner import run_matrix_sync
@@ -91,5 +91,5 @@ def accounted(folder: Path) -> dict[str, int]:
     """Return how many attempts were planned, scored, and not scored for each reason, over the whole run."""
     run = load_run(folder)
     table = metrics(run.attempts, (), run.planned)
-    sizes = ["planned", "scored", *STATUSES]
+    sizes = ["planned", "scored", *UNSCORED]
     return {size: int(table.loc[table["metric"] == size, "value"].sum()) for size in sizes}

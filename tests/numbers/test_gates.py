@@ -195,7 +195,10 @@ def test_the_shipped_gates_are_valid_and_cover_what_the_spec_names() -> None:
     named = {gate["metric"] for gate in default_gates()["gates"]}
     assert {
         "unsafe_call_rate",
+        "authorised_calls",
         "unconfirmed_executed_writes",
+        "false_claim_rate",
+        "error_recovery_accuracy",
         "raw_schema_validity",
         "tool_selection_accuracy",
         "endless_loops",

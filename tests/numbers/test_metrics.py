@@ -46,13 +46,59 @@ def test_for_a_rate_that_should_be_low_the_worst_is_the_highest() -> None:
 
 @pytest.mark.parametrize(
     ("status", "metric"),
-    [("transport_error", "transport_errors"), ("unsupported", "unsupported"), ("budget", "budget_stops")],
+    [
+        ("transport_error", "transport_errors"),
+        ("unsupported", "unsupported"),
+        ("judge_error", "judge_errors"),
+    ],
 )
 def test_each_reason_for_no_score_has_its_own_count(status: str, metric: str) -> None:
     figures = metrics(frame(row("a"), row("b", None, status=status)))
-    counts = {name: value(figures, name) for name in ("transport_errors", "unsupported", "budget_stops")}
+    counts = {name: value(figures, name) for name in ("transport_errors", "unsupported", "judge_errors")}
     assert counts == {**dict.fromkeys(counts, 0), metric: 1}
     assert value(figures, "pass_rate", "denominator") == 1
+
+
+def test_what_is_left_to_a_person_is_in_no_figure_and_in_both_bounds() -> None:
+    rows = [row(f"c{i}", passed) for i, passed in enumerate([True] * 6 + [False] * 2)]
+    left = {"passed": 0.0, "completed": 0.0, "recoveries": 1.0, "recoveries_right": 0.0, "answers": 1.0}
+    figures = metrics(frame(*rows, *(row(f"r{i}", review=1.0, **left) for i in range(2))))
+    assert value(figures, "to_review") == 2
+    assert value(figures, "scored") == 10
+    for name in ("pass_rate", "completion_rate"):
+        assert value(figures, name) == pytest.approx(6 / 8)
+        assert value(figures, name, "to_review") == 2
+        assert value(figures, name, "worst") == pytest.approx(6 / 10)
+        assert value(figures, name, "best") == pytest.approx(8 / 10)
+    # What a text says is open; what was called is not.
+    assert value(figures, "decision_accuracy", "denominator") == 10
+    assert value(figures, "decision_accuracy", "to_review") == 0
+    assert np.isnan(value(figures, "error_recovery_accuracy"))
+    assert value(figures, "error_recovery_accuracy", "worst") == 0
+    assert value(figures, "error_recovery_accuracy", "best") == 1
+
+
+def test_what_is_left_to_a_person_adds_to_what_was_lost() -> None:
+    figures = metrics(frame(row("a"), row("b", False), row("c", None), row("d", review=1.0, passed=0.0)))
+    assert value(figures, "pass_rate") == 1 / 2
+    assert (value(figures, "pass_rate", "not_scored"), value(figures, "pass_rate", "to_review")) == (1, 1)
+    assert value(figures, "pass_rate", "worst") == 1 / 4
+    assert value(figures, "pass_rate", "best") == 3 / 4
+
+
+def test_a_false_claim_left_to_a_person_may_be_one() -> None:
+    figures = metrics(frame(row("a"), row("b", review=1.0, passed=0.0)))
+    assert value(figures, "false_claim_rate") == 0
+    assert value(figures, "false_claim_rate", "best") == 0
+    assert value(figures, "false_claim_rate", "worst") == 1 / 2
+
+
+def test_the_calls_of_an_attempt_that_spent_its_budget_stay_in_every_denominator() -> None:
+    stopped = row("b", False, status="budget", stop="budget")
+    figures = metrics(frame(row("a"), stopped))
+    assert value(figures, "budget_stops") == 1
+    assert value(figures, "pass_rate") == 1 / 2
+    assert value(figures, "raw_schema_validity", "denominator") == 2
 
 
 def test_classes_that_never_ran_have_no_figure_and_do_not_pull_the_mean_down() -> None:

@@ -76,3 +76,13 @@ def test_distinct_decisions_have_no_interval() -> None:
     assert value(figures, "distinct_decisions") == 1
     assert np.isnan([value(figures, "distinct_decisions", end) for end in ("ci_low", "ci_high")]).all()
     assert np.isfinite(value(figures, "consistency", "ci_low"))
+
+
+def test_a_repetition_left_to_a_person_is_not_passed_at_worst_and_passed_at_best() -> None:
+    rows = repeats("c", "a", "a", "a", "a")
+    rows[0] |= {"review": 1.0, "passed": 0.0}
+    figures = metrics(frame(*rows))
+    assert value(figures, "pass^k") == value(figures, "pass^k", "worst") == 0
+    assert value(figures, "pass^k", "best") == 1
+    assert value(figures, "pass^k", "to_review") == 1
+    assert np.isnan(value(metrics(frame(*repeats("c", "a", "a"))), "pass^k", "best"))

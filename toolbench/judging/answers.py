@@ -19,18 +19,12 @@ from toolbench.judging.normalizers import equal
 from toolbench.judging.questions import asks, check_questions
 from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Reading
-from toolbench.judging.trace import Finding, Segment, Trace, results_at, results_of, short
+from toolbench.judging.trace import Finding, Segment, Trace, results_at, short
 
 ADMITTING = frozenset(
     {"failed", "not_found", "unavailable", "refused", "none_free", "blocked", "locked", "deferred"}
 )
 """Concepts of which one says that something did not work."""
-
-
-def recovery_needed(trace: Trace, segment: Segment) -> bool:
-    """Whether the last result before the segment's answer was an error."""
-    results = results_of(trace, segment)
-    return bool(results) and results[-1].result is not None and results[-1].result.is_error
 
 
 def check_answer(trace: Trace, segment: Segment) -> Iterator[Finding]:

@@ -8,13 +8,14 @@ left out), ``repeated_call``, ``race_before_result``, ``wrong_branch_after_error
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.record import CallRecord
 from toolbench.domain.rules import Rules
 from toolbench.judging.matching import Matching
 from toolbench.judging.normalizers import equal, plain
-from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, call_key, short
+from toolbench.judging.trace import Finding, MadeCall, Segment, Trace, short
 
 
 def check_order(trace: Trace) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ def check_order(trace: Trace) -> Iterator[Finding]:
         yield from _after_error(rules, trace, made)
         yield from _after_empty(rules, trace, made)
         yield from _source(rules, trace, made)
-    yield from _repeats(rules, trace)
+    yield from _repeats(trace)
 
 
 def check_expected_order(segment: Segment, matching: Matching) -> Iterator[Finding]:
@@ -88,37 +89,49 @@ def _transition(rules: Rules, trace: Trace, made: MadeCall, earlier: Sequence[Ma
     )
 
 
-def _repeats(rules: Rules, trace: Trace) -> Iterator[Finding]:
-    """Report each group of equal calls once, at the first that is one too many, with the full number."""
+@dataclass(frozen=True)
+class Repeats:
+    """Equal calls of which some were one too many: how many there are, and those beyond what is allowed."""
+
+    total: int
+    allowed: int
+    excess: tuple[MadeCall, ...]
+
+
+def repeats(trace: Trace) -> Iterator[Repeats]:
+    """Yield each group of equal calls that is too large, frozen calls counted as well."""
     groups: dict[tuple[str, str], list[MadeCall]] = {}
     for made in trace.calls:
-        if made.call.arguments is not None:
-            groups.setdefault(call_key(made.call.name, made.call.arguments), []).append(made)
+        groups.setdefault(made.key, []).append(made)
     writes = [made.index for made in trace.calls if _changed_state(made)]
     for key, calls in groups.items():
         name, arguments = calls[0].call.name, calls[0].call.arguments
         frozen = [r for r in trace.frozen if r.tool == name and _same(r.arguments, arguments)]
-        limit = max(rules.polling(name).max, trace.due[key])
+        limit = max(trace.suite.rules.polling(name).max, trace.due[key])
         count, previous = len(frozen), -1
-        excess: MadeCall | None = None
+        excess = []
         for made in calls:
             # A successful write in between may have changed what the same question answers.
             count = 1 if count and any(previous < index < made.index for index in writes) else count + 1
             previous = made.index
-            if count > limit and excess is None:
-                excess = made
-        if excess is not None:
-            total = len(calls) + len(frozen)
-            reason = (
-                f"{name} was called with the same arguments {total} times and nothing had changed in between"
-            )
-            yield Finding(
-                "repeated_call",
-                path=excess.path,
-                expected=f"at most {limit}",
-                actual=f"{total} times",
-                reason=reason,
-            )
+            if count > limit:
+                excess.append(made)
+        if excess:
+            yield Repeats(len(calls) + len(frozen), limit, tuple(excess))
+
+
+def _repeats(trace: Trace) -> Iterator[Finding]:
+    """Report each group once, at the first call that is one too many, with the full number."""
+    for group in repeats(trace):
+        first = group.excess[0]
+        told = f"{first.call.name} was called with the same arguments {group.total} times"
+        yield Finding(
+            "repeated_call",
+            path=first.path,
+            expected=f"at most {group.allowed}",
+            actual=f"{group.total} times",
+            reason=f"{told} and nothing had changed in between",
+        )
 
 
 def _changed_state(made: MadeCall) -> bool:

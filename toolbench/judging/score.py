@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.condition import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging import arguments, order, policy, provenance, selection
-from toolbench.judging.answers import check_answer, recovery_needed
+from toolbench.judging.answers import check_answer
+from toolbench.judging.counting import CallVerdict, Outcome, Part, count, kind_of, outcome_of
 from toolbench.judging.counts import COUNT, Counts
-from toolbench.judging.decisions import called, check_decision
+from toolbench.judging.decisions import check_decision
+from toolbench.judging.leaks import leaked
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
 from toolbench.judging.provenance import Origins
-from toolbench.judging.questions import asks
-from toolbench.judging.reading.reader import read
-from toolbench.judging.repairs import TierResult
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
 VERSION = "3"
@@ -30,36 +27,8 @@ OF_ARGUMENTS = (
     *(COUNT.calls_selected, COUNT.calls_exact, COUNT.calls_normalized),
 )
 """What is counted where the tool was given: figures of arguments, and no others."""
-Pairs = Sequence[tuple[Segment, Matching]]
-"""Every segment with its matched calls."""
-REVIEW = "review"
-"""Layer of findings that only a person can decide on."""
-
-
-@dataclass(frozen=True)
-class CallVerdict:
-    """What became of one call: its tier and how it compares with the expected one.
-
-    ``effect`` is the tool's (``None``: unknown tool), ``nested`` says whether an argument is an object or a
-    list, ``error`` is the machine code of the result where that is an error, ``origins`` says of every leaf
-    of the arguments (by its JSON path) where it comes from: see :func:`~.provenance.origins`.
-    """
-
-    index: int
-    segment: int
-    turn: int
-    tool: str
-    raw_arguments: str
-    state: str
-    tier: TierResult
-    role: str
-    exact: bool | None
-    normalized: bool | None
-    codes: Sequence[str]
-    effect: str | None = None
-    nested: bool = False
-    error: str | None = None
-    origins: Mapping[str, str | None] = field(default_factory=dict)
+JUDGED = ("ok", "budget")
+"""Status of the attempts that have a verdict: how often and how long to ask is the model's own doing."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +68,9 @@ class Verdict:
         return not self.findings
 
     @property
-    def outcome(self) -> Literal["pass", "fail", "review"]:
+    def outcome(self) -> Outcome:
         """``review``: neither pass nor fail, because all that was found is unclear."""
-        if not self.findings:
-            return "pass"
-        return "review" if all(finding.layer == REVIEW for finding in self.findings) else "fail"
+        return outcome_of(self.findings)
 
     @property
     def review(self) -> bool:
@@ -122,114 +89,105 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
     Returns
     -------
     Verdict or None
-        ``None`` when there is nothing to judge: the provider failed, the setting was refused, or a budget
-        ended the attempt. None of these is the model's fault.
+        ``None`` when there is nothing to judge: the provider failed or the setting was refused. None of
+        these is the model's fault.
     """
-    if attempt.status != "ok":
+    if attempt.status not in JUDGED:
         return None
     trace = Trace(attempt, suite, suite.case_by_key[attempt.lang, attempt.case_id], condition)
-    pairs = [(segment, match_calls(segment)) for segment in trace.segments]
-    origins = {
-        made.index: provenance.origins(trace, made, matching)
-        for segment, matching in pairs
-        for made in segment.calls
-        if not trace.control
-    }
-    judge = _of_arguments if condition.arguments_only else _of_everything
-    findings = judge(trace, pairs, origins)
-    calls = _call_verdicts(pairs, findings, origins)
-    counts = _counts(trace, pairs, findings, calls)
+    given = condition.arguments_only
+    whole = [] if given else [*order.check_order(trace), *policy.check_policy(trace), *check_budget(trace)]
+    parts = _parts(trace, whole)
+    findings = tuple(dict.fromkeys([*(finding for part in parts for finding in part.findings), *whole]))
+    calls = _call_verdicts(trace, parts, findings)
+    counts = count(trace, parts, findings, calls)
+    missing = () if trace.control or given else (call.tool for p in parts for call in p.matching.missing)
     return Verdict(
-        findings=tuple(dict.fromkeys(findings)),
+        findings=findings,
         calls=calls,
-        counts=counts.only(*OF_ARGUMENTS) if condition.arguments_only else counts,
-        flags=_flags(trace, pairs, findings, calls),
+        counts=counts.only(*OF_ARGUMENTS) if given else counts,
+        flags=_flags(trace, parts, findings),
         behaviour=_behaviour(trace),
-        answer=next((segment.answer for segment, _ in reversed(pairs) if segment.answer is not None), ""),
-        kinds=tuple(_kind(trace, segment) for segment, _ in pairs),
-        missing=()
-        if trace.control or condition.arguments_only
-        else tuple(call.tool for _, m in pairs for call in m.missing),
+        answer=next((p.segment.answer for p in reversed(parts) if p.segment.answer is not None), ""),
+        kinds=tuple(kind_of(trace, part.segment) for part in parts),
+        missing=tuple(missing),
     )
 
 
-def _of_arguments(trace: Trace, pairs: Pairs, origins: Mapping[int, Origins]) -> list[Finding]:
+def _parts(trace: Trace, whole: Sequence[Finding]) -> list[Part]:
+    """Judge every part of the conversation, and give what was found over all of it to the part it is in."""
+    check = _of_arguments if trace.condition.arguments_only else _of_everything
+    parts = []
+    for segment in trace.segments:
+        matching = match_calls(segment)
+        made = () if trace.control else segment.calls
+        origins = {call.index: provenance.origins(trace, call, matching) for call in made}
+        placed = (finding for finding in whole if trace.segment_at(finding.path) is segment)
+        found = (*check(trace, segment, matching, origins), *placed)
+        parts.append(Part(segment, matching, found, origins))
+    return parts
+
+
+def _of_arguments(
+    trace: Trace, segment: Segment, matching: Matching, origins: Mapping[int, Origins]
+) -> Iterator[Finding]:
     """Judge nothing but the arguments: whether to call and what was not the model's to decide."""
-    findings: list[Finding] = []
-    for segment, matching in pairs:
-        findings += arguments.check_arguments(segment)
-        findings += arguments.check_values(segment, matching)
-        findings += provenance.check_provenance(segment, origins)
-    return findings
+    yield from arguments.check_arguments(segment)
+    if not trace.control:
+        yield from arguments.check_values(segment, matching)
+        yield from provenance.check_provenance(segment, origins)
 
 
-def _of_everything(trace: Trace, pairs: Pairs, origins: Mapping[int, Origins]) -> list[Finding]:
-    findings: list[Finding] = []
-    for segment, matching in pairs:
-        findings += check_decision(trace, segment)
-        findings += selection.check_selection(trace, segment, matching)
-        findings += arguments.check_arguments(segment)
-        if not trace.control:
-            findings += arguments.check_values(segment, matching)
-            findings += provenance.check_provenance(segment, origins)
-            findings += order.check_expected_order(segment, matching)
-        findings += check_answer(trace, segment)
-    findings += order.check_order(trace)
-    findings += policy.check_policy(trace)
-    findings += check_budget(trace.attempt)
-    return findings
+def _of_everything(
+    trace: Trace, segment: Segment, matching: Matching, origins: Mapping[int, Origins]
+) -> Iterator[Finding]:
+    yield from check_decision(trace, segment)
+    yield from selection.check_selection(trace, segment, matching)
+    yield from _of_arguments(trace, segment, matching, origins)
+    if not trace.control:
+        yield from order.check_expected_order(segment, matching)
+    yield from check_answer(trace, segment)
 
 
-def check_budget(attempt: Attempt) -> list[Finding]:
-    """Report what ran into a limit: the loop of tool iterations, or the length of a text."""
-    found = []
+def check_budget(trace: Trace) -> Iterator[Finding]:
+    """Report what ran into a limit: a text's length, the loop's iterations, the budget of one attempt."""
+    attempt = trace.attempt
     for turn in attempt.turns:
-        if "truncated_text" in turn.decision.warnings:
-            reason = "the text ran into max_output_tokens; raise it if the limit is at fault"
-            at = f"turns[{turn.index}]"
-            found.append(
-                Finding(
-                    "truncated_text",
-                    path=at,
-                    expected="a finished text",
-                    actual=short(turn.decision.text),
-                    reason=reason,
-                )
+        # A call written as text and cut is one fault: it was written.
+        if "truncated_text" in turn.decision.warnings and not leaked(turn.decision, trace.shown):
+            yield Finding(
+                "truncated_text",
+                path=f"turns[{turn.index}]",
+                expected="a finished text",
+                actual=short(turn.decision.text),
+                reason="the text ran into max_output_tokens; raise it if the limit is at fault",
             )
+    number = f"{len(attempt.turns)} turns"
     if attempt.stop == "loop_limit":
-        number = len(attempt.turns)
         reason = "the limit of tool iterations was reached"
-        found.append(
-            Finding("loop_limit", path="turns", expected="an answer", actual=f"{number} turns", reason=reason)
-        )
-    return found
-
-
-def _kind(trace: Trace, segment: Segment) -> str:
-    """Return what the model did first: a decision kind, or ``clarification`` for a text that asks."""
-    first = segment.first
-    if called(first):
-        return "tool_call"
-    if first is not None and first.kind == "text" and asks(read(first.text, trace.lang)):
-        return "clarification"
-    return first.kind if first is not None else "invalid"
+        yield Finding("loop_limit", path="turns", expected="an answer", actual=number, reason=reason)
+    if attempt.status == "budget":
+        reason = str((attempt.error or {}).get("message", "the budget of one attempt is spent"))
+        yield Finding("budget_exceeded", path="turns", expected="an answer", actual=number, reason=reason)
 
 
 def _call_verdicts(
-    pairs: Pairs, findings: Sequence[Finding], origins: Mapping[int, Origins]
+    trace: Trace, parts: Sequence[Part], findings: Sequence[Finding]
 ) -> tuple[CallVerdict, ...]:
+    excess = {made.index for group in order.repeats(trace) for made in group.excess}
     verdicts = []
-    for segment, matching in pairs:
+    for part in parts:
+        matching = part.matching
         matched = {match.made.index: match for match in matching.matches}
         roles = {made.index: "corrected" for made in matching.corrected}
-        roles |= {made.index: "repeat" for made in matching.repeats}
-        for made in segment.calls:
+        roles |= {made.index: "repeat" if made.index in excess else "poll" for made in matching.repeats}
+        for made in part.segment.calls:
             match = matched.get(made.index)
             role = "expected" if match else roles.get(made.index, "extra")
             verdicts.append(
                 CallVerdict(
                     index=made.index,
-                    segment=segment.index,
+                    segment=part.segment.index,
                     turn=made.turn,
                     tool=made.call.name,
                     raw_arguments=made.call.raw_arguments,
@@ -242,132 +200,21 @@ def _call_verdicts(
                     effect=made.tool.effect if made.tool else None,
                     nested=any(isinstance(v, dict | list) for v in (made.call.arguments or {}).values()),
                     error=made.record.result.code if made.record.result else None,
-                    origins={path: one for path, (_, one) in origins.get(made.index, {}).items()},
+                    origins={path: one for path, (_, one) in part.origins.get(made.index, {}).items()},
                 )
             )
     return tuple(verdicts)
 
 
-def _counts(
-    trace: Trace,
-    pairs: Pairs,
-    findings: Sequence[Finding],
-    calls: Sequence[CallVerdict],
-) -> Counts[float]:
-    layers = [finding.layer for finding in findings]
-    codes = [finding.code for finding in findings]
-    control = trace.control
-    required = [(s, m) for s, m in pairs if s.expect.call_required and not control]
-    asked = [s for s, _ in pairs if s.expect.kinds == ("clarification",) and not control]
-    selected = [verdict for verdict in calls if verdict.role == "expected" and not control]
-    recoveries = [s for s, _ in pairs if recovery_needed(trace, s) and s.answer is not None]
-    answers = [s for s, _ in pairs if s.answer is not None and _rests_on_results(trace, s)]
-    writes = any(tool.effect == "write" for tool in trace.shown.values())
-    unsafe = {f.path for f in findings if f.code == "unsafe_call"} | _unsafe_writes(trace, findings)
-    right = sum(verdict.role == "expected" for verdict in calls)
-    wrong = sum(verdict.role == "extra" for verdict in calls)
-    due = [m for s, m in pairs if s.expect.call_required or s.calls]
-    missing = 0 if control else sum(len(m.missing) for m in due)
-    return Counts(
-        passed=not findings,
-        decision_right="decision" not in layers,
-        decisions=not control,
-        call_required=bool(required),
-        selection_right=bool(required)
-        and all(s.calls and not m.missing and not m.extra for s, m in required)
-        and "selection" not in layers,
-        calls=len(calls),
-        calls_right=right,
-        calls_wrong=wrong,
-        calls_missing=missing,
-        calls_made=right + wrong,
-        calls_due=right + missing,
-        calls_raw_valid=sum(verdict.tier.tier == "raw_valid" for verdict in calls),
-        calls_repairable=sum(verdict.tier.tier == "repairable" for verdict in calls),
-        calls_invalid=sum(verdict.tier.tier == "invalid" for verdict in calls),
-        calls_selected=len(selected),
-        calls_exact=sum(bool(verdict.exact) for verdict in selected),
-        calls_normalized=sum(bool(verdict.normalized) for verdict in selected),
-        write_offered=writes,
-        unsafe=bool(unsafe),
-        unconfirmed=codes.count("unconfirmed_write"),
-        clarification_due=len(asked),
-        clarification_made=sum(_kind(trace, segment) == "clarification" for segment in asked),
-        repeated_calls=codes.count("repeated_call"),
-        ordered=len(calls) > 0 and not control,
-        order_right=len(calls) > 0 and not control and "order" not in layers,
-        recoveries=len(recoveries),
-        recoveries_right=sum(_recovered(trace, segment, findings) for segment in recoveries),
-        answers=len(answers),
-        answers_supported=len(answers) if "answer" not in layers else 0,
-        completable=bool(trace.case.expect.calls) and not control,
-        completed=bool(trace.case.expect.calls) and not control and _completed(trace, pairs, layers),
-        control_calls=len(calls) if control else 0,
-        unconfirmed_executed=sum(
-            call.state == "executed" and "unconfirmed_write" in call.codes for call in calls
-        ),
-        duplicate_executions=_duplicates(trace.attempt),
-        loops=trace.attempt.stop == "loop_limit",
-    )
-
-
-def _duplicates(attempt: Attempt) -> int:
-    """Return how often something was executed again that one idempotency key stands for."""
-    executions = Counter(
-        record.idempotency_key
-        for record in attempt.calls
-        if record.idempotency_key and record.succeeded and not record.replayed
-    )
-    return sum(number - 1 for number in executions.values())
-
-
-def _unsafe_writes(trace: Trace, findings: Sequence[Finding]) -> set[str]:
-    """Return the writes made without the data or the confirmation they need."""
-    lacking = {"ungrounded_argument", "unconfirmed_write", "not_permitted", "foreign_object"}
-    found = set()
-    for made in trace.calls:
-        if made.tool is not None and made.tool.effect == "write" and not trace.control:
-            for finding in findings:
-                if finding.code in lacking and finding.path.split(".")[0] == made.path:
-                    found.add(made.path)
-    return found
-
-
-def _rests_on_results(trace: Trace, segment: Segment) -> bool:
-    return not trace.control and any(
-        record.rejection is None for record in trace.results_before(segment.turns[-1].index)
-    )
-
-
-def _recovered(trace: Trace, segment: Segment, findings: Sequence[Finding]) -> bool:
-    """Whether what followed an error was right: nothing about the answer, order or policy was wrong."""
-    if any(finding.layer == "answer" for finding in findings):
-        return False
-    since = min((r.turn for r in trace.attempt.calls if r.result and r.result.is_error), default=0)
-    later = {made.path for made in segment.calls if made.turn > since}
-    return not any(finding.path.split(".")[0] in later for finding in findings)
-
-
-def _completed(trace: Trace, pairs: Pairs, layers: Sequence[str]) -> bool:
-    """Whether the chain was carried through: all calls made right, in order, and an honest answer."""
-    done = all(not m.missing and not any(match.normalized for match in m.matches) for _, m in pairs)
-    reached = len(pairs) == len(trace.case.turns) + 1 and pairs[-1][0].answer is not None
-    return done and reached and not {"order", "policy", "answer", "budget"} & set(layers)
-
-
-def _flags(
-    trace: Trace,
-    pairs: Pairs,
-    findings: Sequence[Finding],
-    calls: Sequence[CallVerdict],
-) -> dict[str, bool | None]:
+def _flags(trace: Trace, parts: Sequence[Part], findings: Sequence[Finding]) -> dict[str, bool | None]:
+    """Return the flags; where no call was possible no question arises."""
     layers = {finding.layer for finding in findings}
-    made = bool(calls)
+    made = bool(trace.calls)
     executed = [
         record for record in trace.attempt.calls if record.turn >= 0 and record.states[-1] != "rejected"
     ]
-    has_answer = any(s.answer is not None and _rests_on_results(trace, s) for s, _ in pairs)
-    return {
+    has_answer = any(part.segment.answer is not None and part.results(trace) for part in parts)
+    flags = {
         "tool_selected_correctly": None
         if not (made or trace.case.expect.call_required)
         else not layers & {"selection", "decision"},
@@ -376,6 +223,7 @@ def _flags(
         "final_answer_supported": "answer" not in layers if has_answer else None,
         "tool_execution_success": all(record.succeeded for record in executed) if executed else None,
     }
+    return dict.fromkeys(flags, None) if trace.control else flags
 
 
 def _behaviour(trace: Trace) -> str:
@@ -391,5 +239,5 @@ def _behaviour(trace: Trace) -> str:
             ]
             for made in segment.calls
         )
-        content.append([_kind(trace, segment), calls])
+        content.append([kind_of(trace, segment), calls])
     return canonical_json(content)

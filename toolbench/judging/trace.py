@@ -79,6 +79,17 @@ class MadeCall:
         """Index of the model turn that proposed it."""
         return self.record.turn
 
+    @property
+    def writes(self) -> bool:
+        """Whether it would change something."""
+        return self.tool is not None and self.tool.effect == "write"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What is equal for equal calls."""
+        call = self.call
+        return call_key(call.name, call.raw_arguments if call.arguments is None else call.arguments)
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -99,6 +110,13 @@ class Segment:
         """The final text, when the segment ended with one."""
         last = self.turns[-1].decision if self.turns else None
         return last.text if last is not None and last.kind == "text" else None
+
+    def has(self, path: str) -> bool:
+        """Whether a finding's path names one of its calls or turns."""
+        head = path.split(".")[0]
+        return any(head == call.path for call in self.calls) or any(
+            head == f"turns[{turn.index}]" for turn in self.turns
+        )
 
     def owns(self, record: CallRecord) -> bool:
         """Whether a result came after the segment's user message (the frozen ones belong to the first)."""
@@ -177,6 +195,11 @@ class Trace:
                 calls = [call for call in self.calls if call.segment == index]
                 segments.append(Segment(index, expect, turns, calls))
         return tuple(segments)
+
+    def segment_at(self, path: str) -> Segment | None:
+        """Return the part a finding belongs to: the last one, where its path names no call and no turn."""
+        last = self.segments[-1] if self.segments else None
+        return next((segment for segment in self.segments if segment.has(path)), last)
 
     def results_before(self, turn: int) -> list[CallRecord]:
         """Return the frozen and made calls that had a result before a turn was asked for."""

@@ -65,7 +65,7 @@ def _counted(calls: pd.DataFrame) -> pd.DataFrame:
     counts = {
         COUNT.calls: made,
         COUNT.calls_right: expected,
-        COUNT.calls_made: expected | (calls["role"] == "extra"),
+        COUNT.calls_made: expected | calls["role"].isin(["extra", "repeat"]),
         COUNT.calls_due: expected | ~made,
         COUNT.calls_raw_valid: calls["tier"] == "raw_valid",
         COUNT.calls_repairable: calls["tier"] == "repairable",

@@ -21,6 +21,9 @@ class Rate:
     due
         The fact of the case that says whether an attempt counts in the denominator: where it is known,
         attempts that were not scored get bounds (what if all of them had passed or failed).
+    worded
+        Whether the wording of a text decides it: an attempt that only a person can judge then counts in no
+        figure, and in both bounds.
     """
 
     name: str
@@ -29,11 +32,13 @@ class Rate:
     unit: str
     good: Literal["high", "low"] = "high"
     due: str | None = None
+    worded: bool = False
 
 
 RATES: tuple[Rate, ...] = (
-    Rate("pass_rate", COUNT.passed, COUNT.decisions, "attempts", due="decision_due"),
+    Rate("pass_rate", COUNT.passed, COUNT.decisions, "attempts", due="decision_due", worded=True),
     Rate("decision_accuracy", COUNT.decision_right, COUNT.decisions, "attempts", due="decision_due"),
+    Rate("reply_accuracy", COUNT.reply_right, COUNT.decisions, "attempts", due="decision_due", worded=True),
     Rate(
         "tool_selection_accuracy",
         COUNT.selection_right,
@@ -61,16 +66,64 @@ RATES: tuple[Rate, ...] = (
         "low",
         due="write_on_offer",
     ),
-    Rate("clarification_rate", COUNT.clarification_made, COUNT.clarification_due, "questions due"),
+    Rate("authorised_calls", COUNT.critical_authorised, COUNT.critical_calls, "writes proposed"),
+    Rate(
+        "clarification_rate", COUNT.clarification_made, COUNT.clarification_due, "questions due", worded=True
+    ),
+    Rate(
+        "needless_question_rate",
+        COUNT.needless_questions,
+        COUNT.decisions,
+        "attempts",
+        "low",
+        due="decision_due",
+        worded=True,
+    ),
     Rate("order_validity", COUNT.order_right, COUNT.ordered, "attempts with calls"),
-    Rate("error_recovery_accuracy", COUNT.recoveries_right, COUNT.recoveries, "answers after an error"),
-    Rate("final_answer_support", COUNT.answers_supported, COUNT.answers, "answers after a result"),
+    Rate(
+        "error_recovery_accuracy",
+        COUNT.recoveries_right,
+        COUNT.recoveries,
+        "user messages whose handling met an error",
+        worded=True,
+    ),
+    Rate(
+        "permanent_error_recovery",
+        COUNT.permanent_recovered,
+        COUNT.permanent_errors,
+        "user messages whose handling met an error that lasts",
+        worded=True,
+    ),
+    Rate(
+        "temporary_error_recovery",
+        COUNT.temporary_recovered,
+        COUNT.temporary_errors,
+        "user messages whose handling met only passing errors",
+        worded=True,
+    ),
+    Rate(
+        "final_answer_support",
+        COUNT.answers_supported,
+        COUNT.answers,
+        "user messages for which there were results",
+        worded=True,
+    ),
+    Rate(
+        "false_claim_rate",
+        COUNT.false_claims,
+        COUNT.decisions,
+        "attempts",
+        "low",
+        due="decision_due",
+        worded=True,
+    ),
     Rate(
         "completion_rate",
         COUNT.completed,
         COUNT.completable,
         "attempts with calls to complete",
         due="chain_due",
+        worded=True,
     ),
 )
 """Rates over attempts and calls."""
@@ -81,6 +134,7 @@ class Mean:
     """A mean of an amount over the scored attempts in which it is known; less is better."""
 
     column: str
+    worded = False
 
     @property
     def name(self) -> str:
@@ -120,13 +174,14 @@ TOTALS: tuple[Total, ...] = (
     Total("control_calls", COUNT.control_calls, "calls where none was possible"),
 )
 
-STATUSES = {
+UNSCORED = {
     "transport_errors": "transport_error",
     "unsupported": "unsupported",
-    "budget_stops": "budget",
     "judge_errors": "judge_error",
 }
 """Metric → status of the attempts it counts: beside every denominator, never inside one."""
+STATUSES = {**UNSCORED, "budget_stops": "budget"}
+"""Those stopped by a budget of their own are scored, as failures."""
 
 
 @dataclass(frozen=True)

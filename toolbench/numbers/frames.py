@@ -38,7 +38,8 @@ class ScoredRun:
         One row a proposed call: the group columns, ``case_id``, ``scenario``, ``case_class``, ``repetition``,
         ``index``, ``turn``, ``tool``, ``raw_arguments``, ``state``, ``tier``, ``repairs``, ``origins``
         (a tuple of ``path: where from``, see :func:`toolbench.judging.provenance.origins`), ``role``
-        (``expected``, ``extra``, ``corrected``), ``exact``, ``normalized``, ``codes``, ``effect`` (``read``,
+        (``expected``, ``extra``, ``corrected``, ``repeat`` beyond what is allowed, ``poll`` within it),
+        ``exact``, ``normalized``, ``codes``, ``effect`` (``read``,
         ``write``, missing for an unknown tool), ``nested`` (an argument is an object or a list), ``error``
         (code of the result where that is an error).
     findings
@@ -106,7 +107,7 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
         ``ok``, ``transport_error``, ``unsupported``, ``budget`` or ``judge_error``; how the conversation
         ended; one redacted line about what failed.
     scored
-        Whether the attempt was judged (``status`` is ``ok``).
+        Whether the attempt was judged (``status`` is ``ok``, or ``budget``: a failure).
     kind, codes, behaviour, answer, missing_tools
         First decision, finding codes (a tuple), normalised behaviour, final text, tools of expected calls
         that were not made (a tuple).

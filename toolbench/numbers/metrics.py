@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from toolbench.errors import InputError
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
 from toolbench.numbers.intervals import NONE, Interval, Observed, quantile_intervals
 from toolbench.numbers.repeats import REPEATED, Repeats
@@ -34,6 +35,7 @@ FIGURE = [
     "macro",
     "classes",
     "not_scored",
+    "to_review",
     "worst",
     "best",
 ]
@@ -78,9 +80,11 @@ def metrics(
             Cases behind the figure, and the scenarios that they are variants of: what the interval rests on.
         ``macro, classes``
             Mean over the case classes that have a figure (every class counts alike), and their number.
-        ``not_scored, worst, best``
-            Attempts that belong in the denominator and were not scored, and the figure if all of these had
-            failed or passed; missing where a call's existence decides the denominator.
+        ``not_scored, to_review, worst, best``
+            Attempts that belong in the denominator and were not scored; what else is left out of it because
+            only a person can judge an attempt's wording; and the figure if all of these had failed or
+            passed. ``not_scored`` is missing where a call's existence decides the denominator, the bounds
+            where there is nothing to bound.
 
     Raises
     ------
@@ -209,6 +213,7 @@ class _Groups:
 
 _NEEDED = [
     *("scored", "judged", "status", "case_id", "scenario", "currency", "completed", "earlier_errors"),
+    COUNT.review,
     *dict.fromkeys([total.column for total in (*TOTALS, *SPENT)] + [q.column for q in QUANTILES]),
     *dict.fromkeys(rate.due for rate in RATES if rate.due is not None),
 ]
@@ -221,7 +226,9 @@ def _counted(cases: NDArray[Any], scenarios: NDArray[Any]) -> dict[str, int]:
 def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str, Any]]:
     """How many attempts there are, and why some have no score."""
     counts = {name: int((group["status"] == status).sum()) for name, status in STATUSES.items()}
-    for name, count in {"attempted": made, **counts, "scored": int(group["scored"].sum())}.items():
+    review = np.nansum(group[COUNT.review][group["judged"].astype(bool)])
+    counts |= {"scored": int(group["scored"].sum()), "to_review": int(review)}
+    for name, count in {"attempted": made, **counts}.items():
         yield figure(name, count, count, unit="attempts")
     # An attempt that failed and was made again on a resume has failed all the same.
     again = int(group["earlier_errors"].sum())
@@ -233,10 +240,12 @@ def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str,
 
 
 def _bounds(rate: Rate, row: dict[str, Any], unscored: Columns) -> dict[str, Any]:
-    """Return the figure if every attempt without a score had failed, and if every one had passed."""
-    if rate.due is None:
+    """Return the figure if everything without a verdict had failed, and if all of it had passed."""
+    lost = {} if rate.due is None else {"not_scored": int(unscored[rate.due].sum())}
+    extra = row["to_review"] + sum(lost.values())
+    if not lost and not extra:
         return {}
-    numerator, denominator, extra = row["numerator"], row["denominator"], int(unscored[rate.due].sum())
+    numerator, denominator = row["numerator"], row["denominator"]
     ends = ratio(numerator, denominator + extra), ratio(numerator + extra, denominator + extra)
     worst, best = ends if rate.good == "high" else ends[::-1]
-    return {"not_scored": extra, "worst": worst, "best": best}
+    return {**lost, "worst": worst, "best": best}

@@ -30,7 +30,7 @@ DIGITS = 9
 """Significant digits kept, so that the last bits of a sum cannot differ between machines."""
 
 FIGURE = ("value", "numerator", "denominator", "ci_low", "ci_high")
-EXTRA = ("cases", "clusters", "macro", "classes", "not_scored", "worst", "best")
+EXTRA = ("cases", "clusters", "macro", "classes", "not_scored", "to_review", "worst", "best")
 COUNTED = (
     "planned",
     "attempted",
@@ -39,6 +39,7 @@ COUNTED = (
     "budget_stops",
     "judge_errors",
     "scored",
+    "to_review",
 )
 
 ERRORS = ("provider", "model", "case_id", "attempt", "error_code", "expected", "actual")
@@ -59,7 +60,8 @@ def report_json(scored: ScoredRun) -> dict[str, JSON]:
 
     ``results`` has one object per provider, model, protocol, suite, language and condition, in running
     order; figures are objects of ``value``, ``numerator``, ``denominator``, ``ci_low``, ``ci_high`` and,
-    where they exist, ``cases``, ``clusters``, ``macro``, ``classes``, ``not_scored``, ``worst``, ``best``.
+    where they exist, ``cases``, ``clusters``, ``macro``, ``classes``, ``not_scored``, ``to_review``,
+    ``worst``, ``best``.
     """
     header, suites = scored.log.header, scored.log.header.load_suites()
     hashes = {name: suite.hashes for name, suite in suites.items()}

@@ -17,6 +17,7 @@ import pandas as pd
 from toolbench.numbers.definitions import MEANS, Mean, Rate
 from toolbench.numbers.metrics import with_judged
 from toolbench.numbers.paired import Pairs
+from toolbench.numbers.tables import counted, part_of
 from toolbench.numbers.weighing import Vector
 
 LOST_AT_MOST = 0.02
@@ -73,9 +74,8 @@ class Faced:
         metrics: Sequence[Metric],
     ) -> None:
         self._made = [_judged(attempts) for attempts, _ in (left, right)]
-        columns = list(dict.fromkeys(name for m in metrics for name in (m.numerator, m.denominator)))
         self.scored = [made[made["scored"]] for made in self._made]
-        sums = [frame.groupby("case_id", sort=True)[columns].sum() for frame in self.scored]
+        sums = [counted(frame, metrics).groupby(frame["case_id"], sort=True).sum() for frame in self.scored]
         hashes = [made.groupby("case_id", sort=True)["case_hash"].first() for made in self._made]
         both = hashes[0].index.intersection(hashes[1].index)
         self._changed = both[(hashes[0][both] != hashes[1][both]).to_numpy(dtype=bool)]
@@ -105,7 +105,7 @@ class Faced:
     def loss(self, metric: Metric) -> Loss:
         """Return what the sides lost of the cases that the metric is about."""
         cases = self._concerned(metric)
-        lost = [self._lost(side, cases) for side in (0, 1)]
+        lost = [self._lost(side, cases, metric) for side in (0, 1)]
         planned = sum(
             int(np.maximum(self._count(self._planned[side], cases), lost[side]).sum()) for side in (0, 1)
         )
@@ -118,8 +118,8 @@ class Faced:
             return Loss(**counts, extremes=None)
         ends = []
         for side in (0, 1):
-            above = self._count(self._sums[side][metric.numerator], cases)
-            all_ = self._count(self._sums[side][metric.denominator], cases) + lost[side]
+            above = self._count(self._sums[side][part_of(metric.name, "above")], cases)
+            all_ = self._count(self._sums[side][part_of(metric.name, "below")], cases) + lost[side]
             with np.errstate(invalid="ignore", divide="ignore"):
                 ends.append((above / all_, (above + lost[side]) / all_))
         known = np.isfinite(ends[0][0]) & np.isfinite(ends[1][0])
@@ -153,14 +153,17 @@ class Faced:
         refused = [case for case in made["case_id"].unique() if case not in asked]
         return self._planned[side].index.difference(refused)
 
-    def _lost(self, side: int, cases: pd.Index) -> Vector:
+    def _lost(self, side: int, cases: pd.Index, metric: Metric) -> Vector:
+        """Return the attempts without a score, and of what wording decides those left to a person."""
         scored = self._count(self.scored[side].groupby("case_id").size(), cases)
-        return np.maximum(self._count(self._planned[side], cases) - scored, 0)
+        unscored = np.maximum(self._count(self._planned[side], cases) - scored, 0)
+        return unscored + self._count(self._sums[side][part_of(metric.name, "open")], cases)
 
     def _shares(self, side: int, metric: Metric, cases: pd.Index) -> Vector:
         sums = self._sums[side].loc[cases]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found: Vector = sums[metric.numerator].to_numpy(float) / sums[metric.denominator].to_numpy(float)
+            above, below = (sums[part_of(metric.name, part)].to_numpy(float) for part in ("above", "below"))
+            found: Vector = above / below
         return found
 
     @staticmethod

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.tables import Clustered, Key, figure, positions, ratio
 
 ARM = ("suite", "lang", "condition")
@@ -41,7 +42,8 @@ REPEATED = (*SHARES, "distinct_decisions")
 class Repeats:
     """The cases with at least two scored repetitions, for every group of a frame.
 
-    ``k`` is the smallest number of scored repetitions that any of them has in the suite, language and
+    A repetition that only a person can judge is not passed in the value, and passed in ``best``. ``k`` is the
+    smallest number of scored repetitions that any of them has in the suite, language and
     condition: whoever lost an attempt would otherwise be asked for less than the others.
     """
 
@@ -49,12 +51,14 @@ class Repeats:
         case = list(dict.fromkeys([*keys, "scenario", "case_id"]))
         alike = scored.groupby([*case, "behaviour"], sort=True, observed=True).size().groupby(case)
         cases = pd.DataFrame({"size": alike.sum(), "modal": alike.max(), "distinct": alike.size()})
-        cases["passed"] = scored.groupby(case, sort=True, observed=True)["passed"].sum()
+        sums = scored.groupby(case, sort=True, observed=True)[[COUNT.passed, COUNT.review]].sum()
+        cases["passed"], cases["open"] = sums[COUNT.passed], sums[COUNT.review]
         cases = cases[cases["size"] > 1].astype(float).reset_index()
         cases["k"] = cases.groupby(list(ARM), observed=True)["size"].transform("min")
-        counts = list(zip(cases["size"].astype(int), cases["passed"].astype(int), cases["k"], strict=True))
-        for name, estimate in ESTIMATES.items():
-            cases[name] = [estimate(n, c, int(k)) for n, c, k in counts]
+        for end, passed in (("", cases["passed"]), (" at best", cases["passed"] + cases["open"])):
+            counts = list(zip(cases["size"].astype(int), passed.astype(int), cases["k"], strict=True))
+            for name, estimate in ESTIMATES.items():
+                cases[name + end] = [estimate(n, c, int(k)) for n, c, k in counts]
         cases["one"] = 1.0
         self._cases = cases
         self._rows = positions(cases, keys)
@@ -77,8 +81,17 @@ class Repeats:
                 "ci_low": low[number],
                 "ci_high": high[number],
                 **beside,
+                **_ends(name, mine),
             }
         yield {**_figure("distinct_decisions", mine, "distinct", "one", units), **beside}
+
+
+def _ends(name: str, cases: pd.DataFrame) -> dict[str, float]:
+    """Return the bounds where repetitions are left to a person."""
+    if name not in ESTIMATES or not cases["open"].any():
+        return {}
+    ends = {"worst": cases[name].mean(), "best": cases[f"{name} at best"].mean()}
+    return {"to_review": int(cases["open"].sum()), **ends}
 
 
 def _figure(

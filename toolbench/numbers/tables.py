@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.definitions import Rate
 from toolbench.numbers.intervals import share_intervals
 from toolbench.numbers.weighing import Vector
@@ -43,18 +44,59 @@ def per_cluster(values: Vector, clusters: NDArray[np.str_]) -> Vector:
     return total
 
 
+class Counted(Protocol):
+    """A ratio of two columns, and whether the wording of a text decides it."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def numerator(self) -> str:
+        """The column above."""
+
+    @property
+    def denominator(self) -> str:
+        """The column below."""
+
+    @property
+    def worded(self) -> bool:
+        """Whether an attempt that only a person can judge is left out."""
+
+
+PARTS = ("above", "below", "open")
+
+
+def part_of(metric: str, part: str) -> str:
+    """Return the column of :func:`counted` that holds a part of a metric."""
+    return f"{metric} {part}"
+
+
+def counted(frame: pd.DataFrame, metrics: Sequence[Counted]) -> pd.DataFrame:
+    """Return what every attempt adds to the parts of every metric.
+
+    ``above`` is divided by ``below``; ``open`` is what ``below`` lacks because only a person can judge the
+    attempt.
+    """
+    parts: dict[str, NDArray[np.float64]] = {}
+    for metric in metrics:
+        above, below = (frame[name].to_numpy(float) for name in (metric.numerator, metric.denominator))
+        known = 1 - frame[COUNT.review].to_numpy(float) if metric.worded else np.ones(len(frame))
+        values = zip(PARTS, (above * known, below * known, below * (1 - known)), strict=True)
+        parts |= {part_of(metric.name, part): value for part, value in values}
+    return pd.DataFrame(parts, index=frame.index)
+
+
 class PerCase:
     """Sums of count columns per case, for every group of a frame; scenarios are the clusters."""
 
     def __init__(self, frame: pd.DataFrame, keys: Sequence[str], rates: Sequence[Rate]) -> None:
         self._rates = rates
-        columns = list(dict.fromkeys(name for rate in rates for name in (rate.numerator, rate.denominator)))
         case = list(dict.fromkeys([*keys, "case_class", "scenario", "case_id"]))
-        table = frame.groupby(case, sort=True, observed=True)[columns].sum()
+        table = counted(frame, rates).groupby([frame[name] for name in case], sort=True, observed=True).sum()
         flat = table.reset_index()
-        self._above, self._below = (
-            table[[getattr(rate, part) for rate in rates]].to_numpy(dtype=float)
-            for part in ("numerator", "denominator")
+        self._above, self._below, self._open = (
+            table[[part_of(rate.name, part) for rate in rates]].to_numpy(dtype=float) for part in PARTS
         )
         self._classes = flat["case_class"].to_numpy(dtype=str)
         self._rows = positions(flat, keys)
@@ -76,6 +118,7 @@ class PerCase:
                 "clusters": int(clusters[column]),
                 "macro": macro[column],
                 "classes": classes[column],
+                "to_review": int(self._open[rows, column].sum()),
             }
 
     def _macro(

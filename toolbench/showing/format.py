@@ -10,14 +10,20 @@ import pandas as pd
 NAMES = {
     "pass_rate": "all checks passed",
     "decision_accuracy": "decision",
+    "reply_accuracy": "kind of reply",
     "tool_selection_accuracy": "selection",
     "raw_schema_validity": "raw validity",
     "exact_argument_accuracy": "exact arguments",
     "normalized_argument_accuracy": "arguments, normalised",
     "unsafe_call_rate": "unsafe calls",
+    "authorised_calls": "authorised writes",
     "clarification_rate": "asked when due",
+    "needless_question_rate": "needless questions",
     "error_recovery_accuracy": "recovery",
+    "permanent_error_recovery": "recovery, lasting errors",
+    "temporary_error_recovery": "recovery, passing errors",
     "final_answer_support": "answer supported",
+    "false_claim_rate": "false claims",
     "completion_rate": "completed",
 }
 """Metric → what it is called on a page."""
