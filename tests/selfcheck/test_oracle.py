@@ -54,7 +54,7 @@ def test_every_figure_is_there_to_be_perfect(name: str) -> None:
     values = figures[figures["metric"].isin([rate.name for rate in RATES])].groupby("metric")["value"]
     # A suite without errors to recover from or questions to ask proves less than it seems to.
     without = {metric for metric, found in values if found.isna().all()}
-    assert without <= {"unsafe_call_rate"}
+    assert without <= {"unsafe_call_rate", "authorised_calls"}
 
 
 def test_without_tools_the_perfect_player_calls_nothing_and_counts_as_no_decision() -> None:
