@@ -86,12 +86,27 @@ async def test_a_limit_that_is_known_is_never_exceeded(
 ) -> None:
     from toolbench.running import patience
 
-    monkeypatch.setattr(patience, "MINUTE", 1.0)
-    async with Limited(20, 1.0) as server:
-        entry = {"requests_per_minute": 20}
+    monkeypatch.setattr(patience, "MINUTE", 3.0)
+    async with Limited(30, 3.0) as server:
+        entry = {"requests_per_minute": 30}
         summary = await run_matrix(settings(server.port, 60, 32, entry=entry), [SUITE], tmp_path / "r")
     assert summary.complete
     assert len(server.arrived) == len(server.served) == 60
+
+
+async def test_a_limit_that_was_told_too_high_is_found_out_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from toolbench.running import patience
+
+    monkeypatch.setattr(patience, "MINUTE", 1.0)
+    async with Limited(20, 1.0) as server:
+        entry = {"requests_per_minute": 40}
+        run = run_matrix(settings(server.port, 60, 32, entry=entry), [SUITE], tmp_path / "r")
+        summary = await asyncio.wait_for(run, 30)
+    assert summary.complete
+    assert len(server.served) == 60
+    assert len(server.arrived) < 90
 
 
 async def test_a_server_that_is_away_for_a_while_ends_nothing(tmp_path: Path) -> None:

@@ -175,8 +175,7 @@ class _Pace:
     def __init__(self, rate: float | None = None) -> None:
         self._rate = rate
         self._top = rate or float("inf")
-        self._begin = time.monotonic()
-        self._paused_until = 0.0
+        self._begin = self._paused_until = time.monotonic()
         self._good = self._fresh = 0
         self._next = 0.0
 
