@@ -1,6 +1,7 @@
 """Workers of one endpoint wait together: for a rate limit, for a server that is away, and not for ever."""
 
 import asyncio
+import math
 import socket
 import time
 from pathlib import Path
@@ -34,8 +35,8 @@ def settings(port: int, repetitions: int, parallelism: int = 1, **data: Any) -> 
 class Limited:
     """A server that lets so many requests through in every window of so many seconds."""
 
-    def __init__(self, limit: int, window: float, retry_after: bool = True) -> None:
-        self.limit, self.window, self.retry_after = limit, window, retry_after
+    def __init__(self, limit: int, window: float, retry_after: bool = True, tells: bool = False) -> None:
+        self.limit, self.window, self.retry_after, self.tells = limit, window, retry_after, tells
         self.arrived: list[float] = []
         self.served: list[float] = []
 
@@ -49,7 +50,12 @@ class Limited:
             headers = {"retry-after-ms": f"{wait * 1000:.0f}"} if self.retry_after else {}
             return web.json_response({"error": {"message": "slow down"}}, status=429, headers=headers)
         self.served.append(now)
-        return web.json_response(said("hi"))
+        recent.append(now)
+        left = {
+            "x-ratelimit-remaining-requests": str(self.limit - len(recent)),
+            "x-ratelimit-reset-requests": f"{math.ceil(1000 * (recent[0] + self.window - now))}ms",
+        }
+        return web.json_response(said("hi"), headers=left if self.tells else {})
 
     async def __aenter__(self) -> "Limited":
         application = web.Application()
@@ -79,6 +85,14 @@ async def test_sixty_four_workers_finish_under_a_limit_of_sixty(tmp_path: Path, 
     assert refused <= 40, refused
     assert lines
     assert "p/m: HTTP 429: slow down; all requests wait" in lines[0]
+
+
+async def test_a_limit_that_the_replies_tell_is_never_exceeded(tmp_path: Path) -> None:
+    async with Limited(60, 2.0, tells=True) as server:
+        summary = await run_matrix(settings(server.port, 240, 64), [SUITE], tmp_path / "r")
+    assert summary.complete
+    assert summary.transport_errors == 0
+    assert len(server.arrived) == len(server.served) == 240
 
 
 async def test_a_limit_that_is_known_is_never_exceeded(

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from toolbench.errors import TransportError
+from toolbench.running.allowance import Allowance
 
 GIVEN_UP = "given_up"
 """Code of a request that was not sent because the endpoint has been given up."""
@@ -75,6 +76,7 @@ class Endpoint:
         self._open_at = self._paused_at = 0.0
         self._bad_since: float | None = None
         self._answered = False
+        self._left, self._left_until = float("inf"), 0.0
         self._pace = _Pace(None if per_minute is None else per_minute / MINUTE / MARGIN)
         self.closed: str | None = None
         """Why nothing more is sent, once that is so."""
@@ -93,17 +95,20 @@ class Endpoint:
             wait = self._wait()
             if wait > 0:
                 await asyncio.sleep(wait + random.uniform(0, 0.05 * min(wait, 1.0)))
-            elif self._in_flight >= max(1, int(self._limit)):
+            elif self._in_flight >= self._most():
                 await self._changed.wait()
             else:
                 break
         now = time.monotonic()
         self._in_flight += 1
+        self._left -= 1
         self._pace.sent(now)
         return now
 
-    def answered(self) -> None:
-        """A good reply has come."""
+    def answered(self, allowed: Allowance | None = None) -> None:
+        """A good reply has come; it may say how many requests are left."""
+        if allowed is not None and allowed.seconds <= self._patience:
+            self._told(allowed)
         self._answered, self._refusals, self._bad_since = True, 0, None
         self._pace.answered()
         if self._limit >= self._enough:
@@ -132,7 +137,19 @@ class Endpoint:
     def _wait(self) -> float:
         """Return the seconds until something may be sent."""
         now = time.monotonic()
-        return max(self._open_at - now, self._pace.wait(now))
+        spent = self._left_until - now if self._left < 1 else 0.0
+        return max(self._open_at - now, self._pace.wait(now), spent)
+
+    def _most(self) -> int:
+        """Return how many requests may be in flight; after a spent allowance one goes ahead and asks."""
+        return 1 if self._left < 1 else max(1, int(self._limit))
+
+    def _told(self, allowed: Allowance) -> None:
+        """Keep to what the server says is left; it may not have counted what is still on its way."""
+        now = time.monotonic()
+        left = allowed.left - (self._in_flight - 1)
+        self._left = min(self._left, left) if now < self._left_until else left
+        self._left_until = now + allowed.seconds
 
     def _refused(self, error: TransportError, sent_at: float) -> None:
         now = time.monotonic()

@@ -29,6 +29,7 @@ from toolbench.adapters import (
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.errors import TransportError
+from toolbench.running.allowance import allowance
 from toolbench.running.decoding import ACCEPTED, Unpacker
 from toolbench.running.patience import FIRST_WAIT, Endpoint, is_endpoints
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of
@@ -147,7 +148,7 @@ class Transport:
                 endpoint.dropped()
                 raise
             else:
-                endpoint.answered()
+                endpoint.answered(allowance(reply.headers))
                 return reply
 
     def given_up(self, model: ModelConfig) -> str | None:
