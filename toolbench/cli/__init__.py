@@ -14,7 +14,7 @@ from toolbench.cli.authoring import generate, lint
 from toolbench.cli.checking import selfcheck
 from toolbench.cli.experimenting import experiment
 from toolbench.cli.importing import import_, new
-from toolbench.cli.judging import compare, gate, promote, report, score, trends
+from toolbench.cli.judging import agreement, compare, gate, promote, report, score, trends
 from toolbench.cli.playing import models, run
 from toolbench.cli.replaying import replay
 from toolbench.cli.serving import serve
@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 
 PLAY = (init, run, models, serve)
-JUDGE = (score, report, compare, trends, replay, experiment, gate, promote)
+JUDGE = (score, agreement, report, compare, trends, replay, experiment, gate, promote)
 MAKE = (new, import_, lint, generate, selfcheck)
 """Commands by what one does: play a matrix, look at what came of it, make suites."""
 

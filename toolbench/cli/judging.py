@@ -23,8 +23,9 @@ NAMED = 10
 @click.argument("run", type=EXISTING)
 @click.option("--json", "as_json", is_flag=True, help="Print report.json's content.")
 @click.option("--reparse", is_flag=True, help="Read the raw responses again and list what differs (exit 1).")
+@click.option("--labels", is_flag=True, help="Put what people have said in place of what the judge found.")
 @plain_errors
-def score(run: Path, as_json: bool, reparse: bool) -> None:
+def score(run: Path, as_json: bool, reparse: bool, labels: bool) -> None:
     """Judge a run again from its JSONL alone and print the figures.
 
     \b
@@ -32,6 +33,7 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
       toolbench score runs/demo
       toolbench score runs/demo --json > figures.json
       toolbench score runs/demo --reparse
+      toolbench score runs/demo --labels
     """
     if reparse:
         _reparse(run)
@@ -39,8 +41,8 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.outputs import report_text
 
-    scored = load_run(run)
-    for problem in scored.problems:
+    scored = load_run(run, labels=labels)
+    for problem in (*scored.problems, *scored.people.problems):
         item(f"toolbench: {problem}", err=True)
     unjudged = _name_judge_errors(scored)
     if as_json:
@@ -48,8 +50,32 @@ def score(run: Path, as_json: bool, reparse: bool) -> None:
     else:
         from toolbench.showing.terminal import score_table
 
-        say(score_table(run))
+        say(score_table(run, scored))
     sys.exit(1 if unjudged else 0)
+
+
+@click.command()
+@click.argument("run", type=EXISTING)
+@click.option("--json", "as_json", is_flag=True, help="Print the rows as JSON.")
+@plain_errors
+def agreement(run: Path, as_json: bool) -> None:
+    """Hold the judge against the labels people gave (labels.jsonl beside the log).
+
+    False alarms are right attempts that it fails, misses wrong ones that it passes, each with Wilson's 95 %
+    interval, by language and finding. Exit code 1 when a label cannot be used.
+
+    \b
+    Examples:
+      toolbench agreement runs/demo
+      toolbench agreement runs/demo --json
+    """
+    from toolbench.numbers.agreement import agreement as held
+
+    found = held(run)
+    say(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False) if as_json else found)
+    for problem in found.problems:
+        item(f"toolbench: {problem}", err=True)
+    sys.exit(1 if found.problems else 0)
 
 
 def _name_judge_errors(*runs: ScoredRun) -> int:
@@ -191,8 +217,11 @@ def trends(folder: Path, metric: tuple[str, ...]) -> None:
 @click.option("--default", "use_default", is_flag=True, help="Use the gates that ship with toolbench.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--junit", type=EXISTING, help="Write the report as JUnit XML to this file as well.")
+@click.option("--labels", is_flag=True, help="Put what people have said in place of what the judge found.")
 @plain_errors
-def gate(run: Path, gates: Path | None, use_default: bool, as_json: bool, junit: Path | None) -> None:
+def gate(
+    run: Path, gates: Path | None, use_default: bool, as_json: bool, junit: Path | None, labels: bool
+) -> None:
     """Decide the gates of a run. Exit codes: 0 pass, 1 fail, 3 not enough data, 2 no gates or no run.
 
     \b
@@ -206,7 +235,9 @@ def gate(run: Path, gates: Path | None, use_default: bool, as_json: bool, junit:
     from toolbench.numbers.gates import EXIT_CODES, default_gates, evaluate, load_gates
 
     chosen = load_gates(gates) if gates else default_gates() if use_default else None
-    scored = load_run(run)
+    scored = load_run(run, labels=labels)
+    for problem in scored.people.problems:
+        item(f"toolbench: {problem}", err=True)
     result = evaluate(scored, chosen)
     if junit:
         write_text_atomic(junit, result.to_junit() + "\n", InputError)

@@ -148,5 +148,6 @@ def _unusable(said: Label, attempts: Mapping[AttemptKey, str], judge: str) -> It
         yield f"is about {said.attempt}, which this run does not have"
     elif known != said.digest:
         yield f"is about another attempt: {said.attempt} was made again since"
-    if said.judge != judge:
+    # What is said of the whole attempt does not depend on what a judge had found in it.
+    if said.code is not None and said.judge != judge:
         yield f"is about what judge {said.judge} found, this is judge {judge}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from toolbench.domain.record import Attempt, CallRecord
@@ -64,6 +64,12 @@ class Part:
     matching: Matching
     findings: tuple[Finding, ...]
     origins: Mapping[int, Origins] = field(default_factory=dict)
+
+    def with_only(self, findings: Sequence[Finding], last: bool) -> Part:
+        """Return the same with what people left of its findings; what they add is about the last part."""
+        kept = [one for one in findings if one in self.findings]
+        added = [one for one in findings if one.code == "judged_by_person"] if last else []
+        return replace(self, findings=(*kept, *added))
 
     def results(self, trace: Trace) -> bool:
         """Whether there was anything that an answer could rest on, frozen results included."""

@@ -7,11 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from toolbench.domain.condition import Condition
 from toolbench.domain.decision import MOST_CALLS
 from toolbench.domain.record import Attempt, Status
 from toolbench.domain.suite import Suite
+from toolbench.judging.overruling import Said
 from toolbench.judging.score import Verdict, score
 
 LONGEST_TEXT = 200_000
@@ -37,7 +39,13 @@ class _OutOfTime(BaseException):
     """Not an ``Exception``: no check may take it for a fault of its own."""
 
 
-def judge(attempt: Attempt, suite: Suite, condition: Condition, seconds: float = SECONDS) -> Judged:
+def judge(
+    attempt: Attempt,
+    suite: Suite,
+    condition: Condition,
+    seconds: float = SECONDS,
+    said: Said = MappingProxyType({}),
+) -> Judged:
     """Judge one attempt and come back in any case.
 
     The time is bounded in the main thread of POSIX systems; everywhere the amount of work is.
@@ -47,7 +55,7 @@ def judge(attempt: Attempt, suite: Suite, condition: Condition, seconds: float =
         return Judged("judge_error", None, large)
     try:
         with _processor_time(seconds):
-            return Judged(attempt.status, score(attempt, suite, condition))
+            return Judged(attempt.status, score(attempt, suite, condition, said))
     except _OutOfTime:
         return Judged("judge_error", None, f"no verdict after {seconds:g} s of processor time")
     except Exception as fault:

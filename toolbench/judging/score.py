@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.condition import Condition
@@ -17,6 +18,7 @@ from toolbench.judging.decisions import check_decision
 from toolbench.judging.leaks import leaked
 from toolbench.judging.matching import Matching, match_calls
 from toolbench.judging.normalizers import plain
+from toolbench.judging.overruling import Said, overrule
 from toolbench.judging.provenance import Origins
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
@@ -83,8 +85,15 @@ class Verdict:
         return tuple(dict.fromkeys(finding.code for finding in self.findings))
 
 
-def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | None:
+def score(
+    attempt: Attempt, suite: Suite, condition: Condition, said: Said = MappingProxyType({})
+) -> Verdict | None:
     """Judge one attempt by rule.
+
+    Parameters
+    ----------
+    said
+        What people have said about this attempt; it takes the place of what is found.
 
     Returns
     -------
@@ -98,7 +107,10 @@ def score(attempt: Attempt, suite: Suite, condition: Condition) -> Verdict | Non
     given = condition.arguments_only
     whole = [] if given else [*order.check_order(trace), *policy.check_policy(trace), *check_budget(trace)]
     parts = _parts(trace, whole)
-    findings = tuple(dict.fromkeys([*(finding for part in parts for finding in part.findings), *whole]))
+    found = dict.fromkeys([*(finding for part in parts for finding in part.findings), *whole])
+    findings = overrule(tuple(found), said)
+    if said:
+        parts = [part.with_only(findings, last=part is parts[-1]) for part in parts]
     calls = _call_verdicts(trace, parts, findings)
     counts = count(trace, parts, findings, calls)
     missing = () if trace.control or given else (call.tool for p in parts for call in p.matching.missing)

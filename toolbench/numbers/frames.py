@@ -15,6 +15,7 @@ from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.numbers import cache as parquet
 from toolbench.numbers.metrics import metrics
+from toolbench.numbers.people import NO_LABELS, People, people
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
 from toolbench.numbers.scorer import Scorer, Table
 
@@ -50,6 +51,8 @@ class ScoredRun:
         ``case_id``, ``scenario``, ``case_class``, ``repetition``, ``tags``.
     problems
         Lines of the log that could not be used.
+    people
+        What people have said, where the figures use it.
     """
 
     log: RunLog
@@ -58,6 +61,7 @@ class ScoredRun:
     findings: pd.DataFrame
     planned: pd.DataFrame
     problems: list[BadLine]
+    people: People = NO_LABELS
 
     @cached_property
     def suites(self) -> Mapping[str, Suite]:
@@ -85,7 +89,7 @@ class ScoredRun:
         return len(self.planned) - len(self.attempts)
 
 
-def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
+def load(*runs: str | Path | pd.DataFrame, cache: bool = False, labels: bool = False) -> pd.DataFrame:
     """Return one row per attempt of one or several runs.
 
     Parameters
@@ -95,6 +99,8 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
     cache
         Keep the frame as a parquet file beside the log and use it as long as the log does not change.
         Needs pyarrow, and is ignored without it.
+    labels
+        Put what people have said beside a log in place of what the judge found; such a frame is not kept.
 
     Columns
     -------
@@ -138,7 +144,7 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
     InputError
         When no run is named, a pattern fits none, a frame lacks columns, or a run is there twice.
     """
-    frames = [frame for run in runs for frame in _frames(run, cache)]
+    frames = [frame for run in runs for frame in _frames(run, cache, labels)]
     if not frames:
         raise InputError("load: name a run: its folder, its log, or a frame of attempts")
     found: dict[str, str] = {}
@@ -150,7 +156,7 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False) -> pd.DataFrame:
     return frames[0][1] if len(frames) == 1 else pd.concat([frame for _, frame in frames], ignore_index=True)
 
 
-def _frames(run: str | Path | pd.DataFrame, cache: bool) -> Iterator[tuple[str, pd.DataFrame]]:
+def _frames(run: str | Path | pd.DataFrame, cache: bool, labels: bool) -> Iterator[tuple[str, pd.DataFrame]]:
     if isinstance(run, pd.DataFrame):
         require(run, [*IDENTITY, *ATTEMPT], "load")
         yield "a frame", run
@@ -162,15 +168,15 @@ def _frames(run: str | Path | pd.DataFrame, cache: bool) -> Iterator[tuple[str, 
     if not paths:
         raise InputError(f"load: nothing is called {run}")
     for one in paths:
-        yield str(one), _frame(one, cache)
+        yield str(one), _frame(one, cache and not labels, labels)
 
 
-def _frame(run: Path, cache: bool) -> pd.DataFrame:
+def _frame(run: Path, cache: bool, labels: bool) -> pd.DataFrame:
     log = run / LOG_NAME if run.is_dir() else run
     kept = parquet.read(log) if cache and log.exists() else None
     if kept is not None:
         return kept
-    scored = load_run(run)
+    scored = load_run(run, labels=labels)
     header, attempts = scored.log.header, scored.attempts
     attempts.insert(0, "run_id", pd.Series(header.run_id, index=attempts.index, dtype="str"))
     attempts.insert(1, "started_at", pd.Series(header.started_at, index=attempts.index, dtype="str"))
@@ -195,13 +201,22 @@ def require(frame: pd.DataFrame, columns: Sequence[str], who: str) -> None:
         )
 
 
-def load_run(run: str | Path, watch: Callable[[int, int], None] | None = None) -> ScoredRun:
+def load_run(
+    run: str | Path, watch: Callable[[int, int], None] | None = None, *, labels: bool = False
+) -> ScoredRun:
     """Read a run and judge every attempt of it, one record in memory at a time.
 
-    ``watch`` is called after each attempt with the number judged so far and the number there is.
+    Parameters
+    ----------
+    watch
+        Called after each attempt with the number judged so far and the number there is.
+    labels
+        Put what people have said (``labels.jsonl`` beside the log) in place of what the judge found; the
+        signature then names them.
     """
     log = RunLog.open(Path(run))
-    scorer = Scorer.of(log.header)
+    said = people(log) if labels else NO_LABELS
+    scorer = Scorer.of(log.header, said.by_attempt)
     attempts, calls, findings = Table(ATTEMPT), Table(CALL), Table(FINDING)
     for number, attempt in enumerate(log.attempts, 1):
         if watch is not None:
@@ -225,6 +240,7 @@ def load_run(run: str | Path, watch: Callable[[int, int], None] | None = None) -
         findings=findings.frame(),
         planned=planned,
         problems=log.problems,
+        people=said,
     )
 
 

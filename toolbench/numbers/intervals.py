@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from toolbench.numbers.weighing import Vector, chances_mean_below, limits
 
@@ -133,3 +134,14 @@ class _Quantiles:
             found = holds(rows, middle)
             high[rows[found]], low[rows[~found]] = middle[found], middle[~found] + 1
         return low
+
+
+def wilson(above: int, below: int) -> tuple[float, float] | None:
+    """Return Wilson's 95 % interval of a share of independent observations; none of no observation.
+
+    Source: Wilson 1927, Journal of the American Statistical Association 22:209-212.
+    """
+    if not below:
+        return None
+    found = stats.binomtest(above, below).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)

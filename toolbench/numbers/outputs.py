@@ -78,7 +78,7 @@ def report_json(scored: ScoredRun) -> dict[str, JSON]:
         "contract_hash": _one({suite: parts["contract"] for suite, parts in hashes.items()}),
         "prompt_version": _one(prompts),
         "cases_version": _one({suite: parts["cases"] for suite, parts in hashes.items()}),
-        "signature": str(signature(header, suites=suites)),
+        "signature": str(signature(header, suites=suites, labels=scored.people.signature)),
         "hashes": dict(header.hashes),
         "versions": dict(header.versions),
         "git_commit": header.git_commit,
@@ -101,7 +101,7 @@ def _results(scored: ScoredRun, suites: Mapping[str, Suite]) -> list[JSON]:
         named = {name: row[name] for name in GROUP}
         key = tuple(named.values())
         if key not in results:
-            line = str(signature(scored.log.header, named, suites))
+            line = str(signature(scored.log.header, named, suites, scored.people.signature))
             results[key] = {**named, "signature": line, "metrics": {}, "failures": {}, "breakdowns": {}}
         if row["metric"] in COUNTED:
             results[key][row["metric"]] = int(row["value"])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from toolbench.domain.condition import Condition
-from toolbench.domain.keys import PlayerKey
+from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import Attempt, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.judging.guard import judge
+from toolbench.judging.overruling import Said
 from toolbench.judging.score import Verdict
 from toolbench.numbers.rows import DTYPES, attempt_row, case_facts, identity
 
@@ -22,29 +24,35 @@ CHUNK = 4096
 
 
 class Scorer:
-    """Judges attempts of the given suites and conditions; ``prices`` are per million tokens."""
+    """Judges attempts of the given suites and conditions; ``prices`` are per million tokens.
+
+    ``said`` is what people have said about attempts, where the figures are to use it.
+    """
 
     def __init__(
         self,
         suites: Mapping[str, Suite],
         conditions: Mapping[str, Condition],
         prices: Mapping[PlayerKey, Mapping[str, Any] | None],
+        said: Mapping[AttemptKey, Said] = MappingProxyType({}),
     ) -> None:
         self.suites = suites
         self._conditions = conditions
         self._prices = prices
+        self._said = said
         self._facts = functools.cache(self._facts_of)
 
     @classmethod
-    def of(cls, header: RunHeader) -> Scorer:
+    def of(cls, header: RunHeader, said: Mapping[AttemptKey, Said] = MappingProxyType({})) -> Scorer:
         """Return the scorer of a run: its suites, conditions and prices as they were when it started."""
         prices = {PlayerKey.of(player): player.get("price") for player in header.players}
-        return cls(header.load_suites(), header.load_conditions(), prices)
+        return cls(header.load_suites(), header.load_conditions(), prices, said)
 
     def judged(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
         """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict."""
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
-        judged = judge(attempt, self.suites[attempt.suite], self._conditions[attempt.condition])
+        suite, condition = self.suites[attempt.suite], self._conditions[attempt.condition]
+        judged = judge(attempt, suite, condition, said=self._said.get(attempt.key, {}))
         row = attempt_row(attempt, judged, self._prices.get(attempt.key.player))
         return {**identity(attempt), **facts, **row}, judged.verdict
 

@@ -34,6 +34,7 @@ FACTORS: Mapping[str, Factor] = {
     "settings": Factor(columns=("provider",), keys=("settings",)),
     "cases": Factor(keys=("cases",)),
     "version": Factor(keys=("version", "judge", "interval")),
+    "labels": Factor(keys=("labels",)),
     "seed": Factor(keys=("seed",)),
     "repetitions": Factor(keys=("repetitions",)),
 }
@@ -77,7 +78,7 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
         attempts = attempts[attempts[column] == value]
     findings, planned = (_where(frame, where) for frame in (scored.findings, scored.planned))
     signatures = {
-        key: signature(header, dict(zip(GROUP, key, strict=True)), scored.suites)
+        key: signature(header, dict(zip(GROUP, key, strict=True)), scored.suites, scored.people.signature)
         for key in positions(attempts, GROUP)
     }
     return Side(label or "/".join([header.run_id, *where.values()]), attempts, findings, planned, signatures)

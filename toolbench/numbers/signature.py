@@ -55,6 +55,7 @@ class _Part:
     suite: Suite
     lang: str
     condition: Mapping[str, Any]
+    labels: str
 
     def cases(self) -> str:
         admits = self.header.load_conditions()[self.condition["name"]].admits
@@ -112,14 +113,19 @@ KEYS: Mapping[str, Callable[[_Part], str]] = {
     "seed": lambda part: str(part.header.config["seed"]),
     "version": lambda part: part.header.versions.get("toolbench", "unknown"),
     "judge": lambda part: judge_version(),
+    "labels": lambda part: part.labels,
     "interval": lambda part: METHOD,
 }
 """Key → how its value is found, in printing order. ``script`` is executor script and rules together;
-``settings`` are sampling settings and extra request fields of a model."""
+``settings`` are sampling settings and extra request fields of a model; ``labels`` are those of people that
+took the place of findings."""
 
 
 def signature(
-    header: RunHeader, where: Mapping[str, str] | None = None, suites: Mapping[str, Suite] | None = None
+    header: RunHeader,
+    where: Mapping[str, str] | None = None,
+    suites: Mapping[str, Suite] | None = None,
+    labels: str = "none",
 ) -> Signature:
     """Return the signature of a run, or of the part of it that ``where`` names.
 
@@ -130,12 +136,14 @@ def signature(
         an absent one chooses all. A key with several values joins them with ``+``.
     suites
         ``header.load_suites()``, where the caller has them already.
+    labels
+        ``ScoredRun.people.signature``: what people have said, where the figures use it.
 
     Notes
     -----
     Baselines have no sampling settings, so they are looked at only where nothing else is chosen.
     """
-    parts = list(_parts(header, where or {}, suites or header.load_suites()))
+    parts = list(_parts(header, where or {}, suites or header.load_suites(), labels))
     models = [part for part in parts if not PlayerKey.of(part.player).is_baseline]
     return Signature({key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()})
 
@@ -157,7 +165,9 @@ def differences(left: Signature, right: Signature, except_for: Collection[str] =
     ]
 
 
-def _parts(header: RunHeader, where: Mapping[str, str], suites: Mapping[str, Suite]) -> Iterator[_Part]:
+def _parts(
+    header: RunHeader, where: Mapping[str, str], suites: Mapping[str, Suite], labels: str
+) -> Iterator[_Part]:
     for player in header.players:
         for suite in suites.values():
             for lang in suite.langs:
@@ -169,7 +179,7 @@ def _parts(header: RunHeader, where: Mapping[str, str], suites: Mapping[str, Sui
                         "condition": condition["name"],
                     }
                     if all(names[key] == value for key, value in where.items()):
-                        yield _Part(header, player, suite, lang, condition)
+                        yield _Part(header, player, suite, lang, condition, labels)
 
 
 def _joined(values: Iterable[str]) -> str:

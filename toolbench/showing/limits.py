@@ -173,6 +173,7 @@ def signatures(dossier: Dossier) -> dict[str, str]:
                 view.header,
                 {"suite": arm.suite, "lang": arm.lang, "condition": arm.condition},
                 view.suites,
+                view.scored.people.signature,
             )
         )
         for arm in view.arms

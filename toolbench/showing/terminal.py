@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from toolbench.numbers.frames import ScoredRun
 from toolbench.showing.format import NAMES, share
 from toolbench.showing.html import visible
 from toolbench.showing.sections import figures, is_control
@@ -17,12 +18,16 @@ SHOWN = (
     "tool_selection_accuracy",
     "exact_argument_accuracy",
     "unsafe_call_rate",
+    "false_claim_rate",
 )
 
 
-def score_table(run: Path) -> str:
-    """Return the main figures of a run, one block an arm; model text is not part of it."""
-    view = RunView(run)
+def score_table(run: Path, scored: ScoredRun | None = None) -> str:
+    """Return the main figures of a run, one block an arm; model text is not part of it.
+
+    ``scored`` is the same run where it has been judged already.
+    """
+    view = RunView(run, scored=scored)
     blocks = [view.incomplete] if view.incomplete else []
     for arm in view.arms:
         table = view.at(view.metrics, arm)
@@ -32,6 +37,8 @@ def score_table(run: Path) -> str:
             if not mine:
                 continue
             row = {"player": visible(player), "scored": f"{mine['scored']['value']:.0f}"}
+            if "to_review" in mine:
+                row["to review"] = f"{mine['to_review']['value']:.0f}"
             if is_control(view, arm):
                 row["calls reported"] = f"{mine['control_calls']['numerator']:.0f}"
             else:

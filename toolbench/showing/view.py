@@ -35,12 +35,18 @@ class RunView:
     """A scored run prepared for showing.
 
     ``attempts``, ``calls`` and ``findings`` are the frames of :class:`ScoredRun` with a ``player`` column;
-    models come before baselines in ``players``. ``watch`` is called with the attempts judged so far and all.
+    models come before baselines in ``players``. ``watch`` is called with the attempts judged so far and all;
+    ``scored`` is the run where it has been judged already.
     """
 
-    def __init__(self, run: str | Path, watch: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self,
+        run: str | Path,
+        watch: Callable[[int, int], None] | None = None,
+        scored: ScoredRun | None = None,
+    ) -> None:
         self.path = Path(run)
-        self.scored: ScoredRun = taken_over(self.path) or load_run(self.path, watch)
+        self.scored: ScoredRun = scored or taken_over(self.path) or load_run(self.path, watch)
         self.header = self.scored.log.header
         self.attempts = self.named(self.scored.attempts)
         self.calls = self.named(self.scored.calls)
