@@ -10,6 +10,7 @@ from .normalizers import normalized as normalized
 from .normalizers import plain as plain
 from .order import is_empty as is_empty
 from .order import values_at as values_at
+from .overruling import Said as Said
 from .score import Verdict as Verdict
 from .text import NUMBER as NUMBER
 from .text import contains as contains

@@ -4,6 +4,7 @@ from . import compare as compare
 from . import metrics as metrics
 from . import promote as promote
 from . import signature as signature
+from .agreement import agreement as agreement
 from .cautions import FEW_CASES as FEW_CASES
 from .cautions import FEW_REPETITIONS as FEW_REPETITIONS
 from .cautions import INCOMPLETE_ABOVE as INCOMPLETE_ABOVE
