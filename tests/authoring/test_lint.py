@@ -170,6 +170,14 @@ def add_rule(suite: Suite, position: int, **rule: Any) -> None:
     suite["executor"]["rules"].insert(position, rule)
 
 
+LAMP = {"name": "lamp", "description": "Lamp", "parameters": {"type": "object"}, "effect": "write"}
+TRAPPED = {"type": "string", "pattern": "(a+)+$"}
+
+
+def late(suite: Suite) -> None:
+    chain(suite).update(turns=[{"user": "Go on.", "tools": ["book_slot"], "expect": {"kind": "text"}}])
+
+
 BAD_CASES: list[tuple[str, Change, int, str]] = [
     ("broken_json", lambda s: s["cases"].insert(1, '{"id": "x",'), 2, "not valid JSON"),
     (
@@ -221,6 +229,103 @@ BAD_CASES: list[tuple[str, Change, int, str]] = [
         "policy.confirmed",
     ),
     ("unknown_owned_argument", lambda s: chain(s).update(policy={"owned": {"wing": [1]}}), 1, "policy.owned"),
+    ("own_tool_without_schema", lambda s: chain(s).update(tools=[{**LAMP, "parameters": 1}]), 1, "tools"),
+    (
+        "own_tool_with_a_trap",
+        lambda s: s["cases"][1].update(
+            tools=["find_order", {**LAMP, "parameters": {"type": "object", "properties": {"a": TRAPPED}}}]
+        ),
+        2,
+        "tools: lamp: $.properties.a.pattern",
+    ),
+    (
+        "another_contract_that_is_not_there",
+        lambda s: chain(s).update(contract="lamps"),
+        1,
+        "lamps/tools.json",
+    ),
+    ("late_tool_expected_early", lambda s: late(s), 1, "book_slot is expected, but not on offer"),
+    (
+        "rule_for_nothing",
+        lambda s: chain_call(s, 1).update(compare={"city.name": {"any": True}, "town": {"any": True}}),
+        1,
+        "expect.calls[1]",
+    ),
+    (
+        "rule_with_a_trap",
+        lambda s: chain_call(s, 1).update(compare={"city": {"regex": "(a+)+$"}}),
+        1,
+        "takes ever longer",
+    ),
+    (
+        "rule_that_the_example_breaks",
+        lambda s: chain_call(s, 1).update(compare={"city": {"contains": ["Samara"]}}),
+        1,
+        "do not meet their own rules",
+    ),
+    (
+        "unknown_normalizer",
+        lambda s: chain_call(s, 1).update(compare={"city": {"normalizer": "town"}}),
+        1,
+        "no normalizer 'town'",
+    ),
+    ("more_at_least_than_at_most", lambda s: chain_call(s, 0).update(at_least=3, at_most=2), 1, "at_most: 2"),
+    (
+        "alternative_with_an_unknown_tool",
+        lambda s: chain_call(s, 0).update({"or": [{"tool": "fly", "arguments": {}}]}),
+        1,
+        "unknown tool 'fly'",
+    ),
+    (
+        "alternative_that_violates_the_contract",
+        lambda s: chain_call(s, 0).update({"or": [{"tool": "find_order", "arguments": {"phone": 1}}]}),
+        1,
+        "calls[0].or[0].arguments: violates the contract",
+    ),
+    (
+        "expected_and_forbidden_call",
+        lambda s: chain(s)["expect"].update(forbidden_calls=[{"tool": "find_order"}]),
+        1,
+        "forbidden_calls[0]: find_order is expected and forbidden",
+    ),
+    (
+        "answer_to_no_argument",
+        lambda s: chain(s).update(on_ask={"colour": "Red."}),
+        1,
+        "on_ask.colour: no tool on offer has such an argument",
+    ),
+    (
+        "answer_where_the_question_is_the_end",
+        lambda s: s["cases"][1].update(on_ask={"phone": "5551"}),
+        2,
+        "a question is the end here",
+    ),
+    (
+        "answer_to_no_question",
+        lambda s: chain(s).update(turns=[{"on_ask": {"phone": "5551"}, "expect": {"kind": "text"}}]),
+        1,
+        "none is expected before",
+    ),
+    (
+        "end_state_of_no_tool",
+        lambda s: chain(s).update(end_state={"written": [{"object": "lamp"}]}),
+        1,
+        "no tool writes 'lamp' (they write book_slot)",
+    ),
+    (
+        "end_state_with_an_unknown_field",
+        lambda s: chain(s).update(end_state={"written": [{"object": "book_slot", "fields": {"hue": 1}}]}),
+        1,
+        "book_slot has no 'hue'",
+    ),
+    (
+        "written_and_never",
+        lambda s: chain(s).update(
+            end_state={"written": [{"object": "book_slot"}], "never": [{"object": "book_slot"}]}
+        ),
+        1,
+        "must never be",
+    ),
     (
         "result_without_call",
         lambda s: frozen(s)["messages"][2].update(tool_call_id="c9"),

@@ -31,7 +31,7 @@ CODES = {
     "unconfirmed_write", "foreign_object", "duplicate_operation", "not_permitted", "limit_exceeded",
     "fact_mismatch", "false_success", "hidden_tool_failure", "missing_fact", "unanswered_question",
     "invented_value", "no_answer", "wrong_recovery", "loop_limit", "truncated_text",
-    "claims_check_without_call",
+    "claims_check_without_call", "forbidden_call", "missing_write", "wrong_write", "forbidden_write",
 }  # fmt: skip
 """Every code of the specification that is about one attempt (a budget ends an attempt unscored)."""
 

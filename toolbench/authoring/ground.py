@@ -58,10 +58,12 @@ class Ground:
 class Moment:
     """One expectation of a case, and what has been said and called before it.
 
-    ``at`` is where it stands in the case, ``expect`` or ``turns[0].expect``.
+    ``at`` is where it stands in the case, ``expect`` or ``turns[0].expect``; ``turn`` counts the later
+    messages; ``texts`` holds what the user may answer as well.
     """
 
     at: str
+    turn: int
     expect: Expectation
     texts: Sequence[str]
     made: Sequence[Call]
@@ -75,11 +77,12 @@ class Moment:
 def moments(case: Case) -> Iterator[Moment]:
     """Yield the expectation of the first answer and of the answer to every later user message."""
     texts = [str(message["content"]) for message in case.messages if message.get("content")]
+    texts += [reply.text for reply in case.on_ask.values()]
     made = [(call["name"], call["arguments"]) for m in case.messages for call in m.get("tool_calls", ())]
-    stage = Moment("expect", case.expect, tuple(texts), tuple(made))
+    stage = Moment("expect", 0, case.expect, tuple(texts), tuple(made))
     yield stage
     for index, turn in enumerate(case.turns):
-        texts.append(turn.user)
+        texts += [turn.user, *(reply.text for reply in turn.on_ask.values())]
         made += stage.calls
-        stage = Moment(f"turns[{index}].expect", turn.expect, tuple(texts), tuple(made))
+        stage = Moment(f"turns[{index}].expect", index + 1, turn.expect, tuple(texts), tuple(made))
         yield stage

@@ -13,12 +13,13 @@ from pathlib import Path
 from toolbench.authoring.ground import Ground
 from toolbench.authoring.lint_cases import lint_case
 from toolbench.authoring.lint_contract import lint_folder, lint_tools
+from toolbench.authoring.lint_values import lint_own_tools
 from toolbench.authoring.problem import Problem, read_document
 from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.case import Case
 from toolbench.domain.contract import Contract
 from toolbench.domain.files import read_text, validate
-from toolbench.domain.suite import load_rules, load_script
+from toolbench.domain.suite import Suite, load_rules, load_script
 from toolbench.errors import SuiteError
 
 __all__ = ["Problem", "lint"]
@@ -118,8 +119,8 @@ def _lint_suite(folder: Path, files: list[Path]) -> Iterator[Problem]:
     yield from _lint_labels(read, prompts)
     # What a case expects means nothing against a script or rules that are themselves refused.
     if not problems:
-        bench = _bench(folder, contract)
-        yield from (line.problem(reason) for line in read for reason in lint_case(line.case, bench))
+        suite = _suite(folder, contract)
+        yield from (line.problem(reason) for line in read for reason in _lint_line(line, suite, folder))
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,21 @@ def _read_cases(file: Path) -> Iterator[_Line | Problem]:
             yield _Line(file, number, Case.from_json(data))
 
 
-def _bench(folder: Path, contract: Contract) -> Ground:
-    return Ground(contract=contract, executor=load_script(folder), rules=load_rules(folder))
+def _suite(folder: Path, contract: Contract) -> Suite:
+    """Return a suite without prompts and cases."""
+    return Suite(folder.name, contract, {}, load_script(folder), load_rules(folder), {}, ())
+
+
+def _lint_line(line: _Line, suite: Suite, folder: Path) -> Iterator[str]:
+    """Yield what is wrong with a case, on the suite as it sees it."""
+    case = line.case
+    try:
+        seen = suite.with_contract_of(case, folder.parent, "").of(case)
+    except SuiteError as fault:
+        yield str(fault).removeprefix(": ").removeprefix(f"case {case.id}: ")
+        return
+    yield from lint_own_tools(case)
+    yield from lint_case(case, Ground(seen.contract, seen.executor, seen.rules))
 
 
 def _lint_labels(lines: list[_Line], prompts: set[str]) -> Iterator[Problem]:
@@ -170,7 +184,7 @@ def _lint_labels(lines: list[_Line], prompts: set[str]) -> Iterator[Problem]:
         known = first.setdefault((case.lang, case.id), line)
         if known is not line:
             yield line.problem(f"the id is already used in {known.file}:{known.number}")
-        if case.lang not in prompts and case.lang not in without_prompt:
+        if case.system is None and case.lang not in prompts | without_prompt:
             without_prompt.add(case.lang)
             yield line.problem(f"lang: the suite has no prompt.{case.lang}.md")
         parts = line.file.name.split(".")

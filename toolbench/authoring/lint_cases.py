@@ -12,10 +12,12 @@ from itertools import islice, pairwise, permutations
 
 from toolbench.authoring.ground import Ground, Moment, moments
 from toolbench.authoring.grounding import ungrounded
+from toolbench.authoring.lint_values import first_name, lint_end_state, lint_replies, lint_values, put
 from toolbench.domain.canonical import canonical_json
 from toolbench.domain.case import Case, ExpectedCall
 from toolbench.domain.contract import Contract
 from toolbench.domain.rules import Rules
+from toolbench.judging.values import part_of
 
 MAX_ORDERS = 720
 """Orders of expected calls tried: all of them for up to six calls."""
@@ -29,6 +31,8 @@ def lint_case(case: Case, bench: Ground) -> Iterator[str]:
     yield from _broken_history(case)
     if unknown:
         return
+    yield from lint_replies(case, bench.contract)
+    yield from lint_end_state(case, bench.contract)
     for stage in moments(case):
         for reason in _stage_reasons(case, stage, bench):
             yield f"{stage.at}{reason}"
@@ -38,9 +42,11 @@ def _stage_reasons(case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
     yield from _contradictions(stage, case, bench.contract)
     invalid = False
     for index, call in enumerate(stage.expect.calls):
-        for reason in _invalid_gold(call, bench.contract):
-            invalid = True
-            yield f".calls[{index}]{reason}"
+        for place, one in enumerate(call.alternatives):
+            at = f".calls[{index}]" + (f".or[{place - 1}]" if place else "")
+            for reason in (*_invalid_gold(one, bench.contract), *lint_values(one, bench.contract)):
+                invalid = True
+                yield f"{at}{reason}"
         for reason in _underivable(call, index, case, stage, bench):
             yield f".calls[{index}].arguments.{reason}"
     yield from _impossible_order(case, stage, bench.rules)
@@ -57,6 +63,7 @@ def _unknown_tools(case: Case, contract: Contract) -> Iterator[str]:
 
 def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
     yield from (("tools", name) for name in case.tools or ())
+    yield from (("turns.tools", name) for turn in case.turns for name in turn.tools)
     yield from (
         ("messages.tool_calls", call["name"]) for m in case.messages for call in m.get("tool_calls", ())
     )
@@ -64,7 +71,8 @@ def _named_tools(case: Case) -> Iterator[tuple[str, str]]:
     yield from (("policy.confirmed", name) for name in case.policy.confirmed)
     yield from (("policy.done", done.tool) for done in case.policy.done)
     for stage in moments(case):
-        yield from ((f"{stage.at}.calls", call.tool) for call in stage.expect.calls)
+        yield from ((f"{stage.at}.calls", name) for call in stage.expect.calls for name in call.tools)
+        yield from ((f"{stage.at}.forbidden_calls", call.tool) for call in stage.expect.forbidden_calls)
         yield from ((f"{stage.at}.forbidden_tools", name) for name in stage.expect.forbidden_tools)
         if stage.expect.recovery:
             forbidden = stage.expect.recovery.forbidden_tools
@@ -103,18 +111,21 @@ def _broken_history(case: Case) -> Iterator[str]:
 
 def _contradictions(stage: Moment, case: Case, contract: Contract) -> Iterator[str]:
     expect = stage.expect
-    offered = contract.offered(case.tools)
+    offered = contract.offered(case.offered(contract.by_name, stage.turn))
     names = {tool.name for tool in offered}
     kinds = " or ".join(expect.kinds)
     if expect.calls and "tool_call" not in expect.kinds:
         yield f".calls: a call is expected, but the kind is {kinds}"
     if expect.must_not_call and (expect.calls or "tool_call" in expect.kinds):
         yield ".must_not_call: contradicts the expected call"
-    for call in expect.calls:
+    for call in (one for entry in expect.calls for one in entry.alternatives):
         if call.tool in expect.forbidden_tools:
             yield f".forbidden_tools: {call.tool} is expected and forbidden"
         if call.tool not in names:
             yield f".calls: {call.tool} is expected, but not on offer in this case"
+        for index, other in enumerate(expect.forbidden_calls):
+            if other.tool == call.tool and part_of(other, call.arguments):
+                yield f".forbidden_calls[{index}]: {call.tool} is expected and forbidden"
     if expect.missing_fields and "clarification" not in expect.kinds:
         yield f".missing_fields: nothing is asked for when the kind is {kinds}"
     arguments = {name for tool in offered for name in tool.properties}
@@ -129,19 +140,20 @@ def _invalid_gold(call: ExpectedCall, contract: Contract) -> Iterator[str]:
     tool = contract.by_name[call.tool]
     for issue in tool.issues(dict(call.arguments)):
         yield f".arguments: violates the contract at {issue.path}: {issue.code}, expected {issue.expected}"
-    for name, values in call.accept.items():
+    for path, values in call.accept.items():
+        name = first_name(path)
         if name not in call.arguments:
-            yield f".accept: {name!r} is not an expected argument"
+            yield f".accept: {path!r} is not an expected argument"
             continue
         for value in values:
-            for issue in tool.issues({**call.arguments, name: value}):
+            for issue in tool.issues(put(call.arguments, path, value)):
                 if issue.keys[:1] == (name,):
-                    yield f".accept.{name}: {value!r} violates the contract: {issue.code}"
-    for name in call.optional:
-        if name not in call.arguments:
-            yield f".optional: {name!r} is not an expected argument"
-        elif name in tool.required:
-            yield f".optional: {name!r} is required by the contract"
+                    yield f".accept.{path}: {value!r} violates the contract: {issue.code}"
+    for path in call.optional:
+        if first_name(path) not in call.arguments:
+            yield f".optional: {path!r} is not an expected argument"
+        elif path in tool.required:
+            yield f".optional: {path!r} is required by the contract"
 
 
 def _underivable(call: ExpectedCall, index: int, case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
@@ -152,6 +164,8 @@ def _underivable(call: ExpectedCall, index: int, case: Case, stage: Moment, benc
     )
     sources = bench.sources(case, stage.texts, [*stage.made, *others])
     for path, value in ungrounded(bench.contract.by_name[call.tool], call.arguments, sources):
+        if call.leaves_open(first_name(path)):
+            continue
         yield (
             f"{path}: {value!r} cannot be derived from the messages, the context, a tool result, "
             "a declared synonym or the schema"
@@ -167,7 +181,7 @@ def _impossible_order(case: Case, stage: Moment, rules: Rules) -> Iterator[str]:
     last = stage.made[-1][0] if stage.made else "START"
     names = [tool for tool, _ in calls]
     orders = [names] if stage.expect.order == "strict" else islice(permutations(names), MAX_ORDERS)
-    faults = [next(_order_faults(order, before, last, rules), None) for order in orders]
+    faults = [next(_order_faults(order, before, last, rules, case.brought), None) for order in orders]
     if all(faults):
         yield f".calls: {faults[0]}"
     if stage.expect.parallel == "required":
@@ -183,14 +197,16 @@ def _impossible_order(case: Case, stage: Moment, rules: Rules) -> Iterator[str]:
             yield f".calls: the same call of {tool} is expected {times} times, rules.json allows {allowed}"
 
 
-def _order_faults(names: Sequence[str], before: Sequence[str], last: str, rules: Rules) -> Iterator[str]:
+def _order_faults(
+    names: Sequence[str], before: Sequence[str], last: str, rules: Rules, brought: Sequence[str]
+) -> Iterator[str]:
     for index, name in enumerate(names):
         for needed in rules.needed(name):
             if needed not in (*before, *names[:index]):
                 yield f"{name} is expected before {needed}, which rules.json requires first"
     for previous, following in pairwise([last, *names]):
         allowed = rules.transitions.get(previous)
-        if allowed is not None and following not in allowed:
+        if allowed is not None and following not in (*allowed, *brought):
             yield f"{following} may not follow {previous} by rules.json"
 
 

@@ -56,6 +56,8 @@ def _lint_metadata(
             if name not in properties:
                 reason = f"requires {name!r}, which its properties do not allow"
                 yield document.problem((*at, "parameters", "required"), reason)
+    if "writes" in entry and entry["effect"] == "read":
+        yield document.problem((*at, "writes"), "the tool only reads, so it leaves nothing behind")
     for key in ("synonyms", "normalizers", "ask_words", "ownership"):
         for name in entry.get(key, ()):
             if name not in properties:

@@ -102,7 +102,7 @@ class Dialogue:
         """Make the next move and remember it; after the end, the end again."""
         step = self._next
         if isinstance(step, Act):
-            offered = self.allowed or self.stage.callable
+            offered = self.allowed or self.stage.callable(step.user_turn)
             records = [self._executor.run(call, step.turn, offered) for call in step.calls]
             self.moves.append(Acted(records))
             self._go_on(records)
@@ -140,7 +140,7 @@ class Dialogue:
         redactor = redactor_for(Config(runs=(stage.model,)))
         async with Transport(redactor, retries=RETRIES) as transport:
             reply = await transport.send(stage.model, stage.adapter, step.request)
-        offer = stage.offer(first=step.index == 0)
+        offer = stage.offer(step.index == 0, step.user_turn)
         decision = stage.adapter.parse_decision(reply.body, step.request, offer)
         history: list[dict[str, JSON]] = step.request.body[wire(stage.model.protocol)["history"]]
         news, self._shown = history[self._shown :], len(history)

@@ -1,6 +1,8 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import asking as asking
 from . import labels as labels
 from . import shipped as shipped
+from . import world as world
 from .calculator import ExpressionError as ExpressionError
 from .calculator import calculate as calculate
 from .canonical import JSON as JSON
@@ -11,9 +13,12 @@ from .canonical import loads_strict_each as loads_strict_each
 from .canonical import sha256 as sha256
 from .canonical import too_deep as too_deep
 from .case import Case as Case
+from .case import Compare as Compare
 from .case import Expectation as Expectation
 from .case import ExpectedCall as ExpectedCall
+from .case import ExpectedObject as ExpectedObject
 from .case import Permissions as Permissions
+from .case import ValueRule as ValueRule
 from .codes import CODES as CODES
 from .condition import BUILT_IN_CONDITIONS as BUILT_IN_CONDITIONS
 from .condition import Condition as Condition

@@ -89,21 +89,25 @@ class Condition:
             return False
         return not (self.tools == "off" and any("tool_calls" in message for message in case.messages))
 
-    def shown(self, contract: Contract, case: Case) -> tuple[ToolSpec, ...]:
-        """Return the tools that a model sees, in the order of the condition."""
+    def shown(self, contract: Contract, case: Case, turn: int | None = None) -> tuple[ToolSpec, ...]:
+        """Return the tools that a model sees after a user message (``None``: the last), in their order."""
         if self.tools == "off":
             return ()
-        own = contract.offered(None if self.tool_choice == "allowed" else case.tools)
+        own = contract.offered(
+            None if self.tool_choice == "allowed" else case.offered(contract.by_name, turn)
+        )
         return contract.arranged(own, self.tool_order, self.tools_on_offer, case.hash)
 
-    def callable(self, contract: Contract, case: Case) -> tuple[ToolSpec, ...]:
+    def callable(self, contract: Contract, case: Case, turn: int | None = None) -> tuple[ToolSpec, ...]:
         """Return those of the tools shown that may be called."""
-        return contract.offered(case.tools) if self.tool_choice == "allowed" else self.shown(contract, case)
+        if self.tool_choice == "allowed":
+            return contract.offered(case.offered(contract.by_name, turn))
+        return self.shown(contract, case, turn)
 
-    def choice(self, contract: Contract, case: Case, first: bool) -> str:
+    def choice(self, contract: Contract, case: Case, first: bool, turn: int | None = None) -> str:
         """Return the tool choice of a turn as an offer spells it; only the ``first`` is forced."""
         if self.tool_choice == "allowed":
-            return "allowed:" + ",".join(tool.name for tool in self.callable(contract, case))
+            return "allowed:" + ",".join(tool.name for tool in self.callable(contract, case, turn))
         if not self.forced:
             return self.tool_choice
         if not first:

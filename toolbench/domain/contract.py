@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, sha256
-from toolbench.domain.files import read_json, validate
+from toolbench.domain.files import quick_validator, read_json, validate
 from toolbench.domain.from_function import tool_entry
 from toolbench.domain.validation import ArgumentIssue, argument_issues, build_validator
 from toolbench.errors import SuiteError
@@ -45,6 +45,7 @@ class ToolSpec:
     units: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     ownership: Sequence[str] = ()
+    writes: Mapping[str, JSON] = field(default_factory=dict)
     guessed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -89,6 +90,11 @@ class ToolSpec:
         return argument_issues(self._validator, arguments)
 
     @property
+    def leaves(self) -> str | None:
+        """Which kind of object a call leaves in the world; ``None`` for a tool that only reads."""
+        return str(self.writes.get("object", self.name)) if self.effect == "write" else None
+
+    @property
     def properties(self) -> Mapping[str, JSON]:
         """The schema's top-level properties."""
         found: Mapping[str, JSON] = self.parameters.get("properties", {})
@@ -122,7 +128,8 @@ class Contract:
         SuiteError
             Naming ``where`` and the tool that is wrong.
         """
-        validate(data, "contract", where)
+        if not quick_validator("contract")(data):
+            validate(data, "contract", where)
         tools = tuple(ToolSpec.from_json(entry) for entry in data["tools"])
         for name, times in Counter(tool.name for tool in tools).items():
             if times > 1:
@@ -145,6 +152,24 @@ class Contract:
     def hash(self) -> str:
         """SHA-256 of the canonical JSON of the whole file."""
         return sha256(dict(self.source))
+
+    def with_tools(self, entries: Sequence[Mapping[str, JSON]], where: str) -> Contract:
+        """Return the contract with further tools, each in the place of its namesake if there is one.
+
+        Raises
+        ------
+        SuiteError
+            When an entry is no usable tool.
+        """
+        brought = self.from_json({"version": self.version, "tools": list(entries)}, where)
+        written: dict[str, JSON] = {
+            entry["name"]: entry for entry in (*self.source["tools"], *brought.source["tools"])
+        }
+        return replace(
+            self,
+            tools=tuple({**self.by_name, **brought.by_name}.values()),
+            source={**self.source, "tools": list(written.values())},
+        )
 
     def offered(self, names: Sequence[str] | None, order: str = "canonical") -> tuple[ToolSpec, ...]:
         """Return the own tools on offer, in contract order changed by ``order``.

@@ -66,7 +66,8 @@ class CallRecord:
 class TurnRecord:
     """One request/response pair.
 
-    ``settings`` maps a setting to what was asked, sent and honoured (``None``: cannot be known);
+    ``said`` is what the user said before it where that depended on what was asked; ``settings`` maps a
+    setting to what was asked, sent and honoured (``None``: cannot be known);
     ``response`` holds status, kept headers and the complete text; times are in milliseconds.
     """
 
@@ -84,6 +85,7 @@ class TurnRecord:
     first_token_ms: float | None = None
     request_id: str | None = None
     retries: Sequence[Mapping[str, JSON]] = ()
+    said: str | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,17 @@ from toolbench.domain.shipped import shipped
 from toolbench.domain.tool_script import NO_SCRIPT, ToolScript
 from toolbench.errors import SuiteError
 
+NAME = r"[\w-][\w.-]*"
+"""How a suite may be called."""
+
 
 @dataclass(frozen=True)
 class Suite:
     """Everything needed to play and to judge one family of cases.
 
     ``prompts`` maps ``<lang>`` or ``<lang>.<variant>`` to a text, ``overlays`` maps a description variant's
-    name to it. ``distractors`` are the entries of tools of other contracts, see :meth:`beside`.
+    name to it, ``contracts`` holds other contracts that cases name. ``distractors`` are the entries of tools
+    of other contracts, see :meth:`beside`.
     """
 
     name: str
@@ -40,6 +44,33 @@ class Suite:
     overlays: Mapping[str, Overlay]
     cases: tuple[Case, ...]
     distractors: tuple[Mapping[str, JSON], ...] = ()
+    contracts: Mapping[str, Contract] = field(default_factory=dict)
+
+    def of(self, case: Case) -> Suite:
+        """Return the suite as a case sees it: with the contract it names and the tools it brings.
+
+        Raises
+        ------
+        SuiteError
+            When a tool the case brings is no usable tool.
+        """
+        if case.contract is None and not case.own_tools:
+            return self
+        seen = self._seen.get(case.hash)
+        if seen is None:
+            base = self.contracts[case.contract] if case.contract is not None else self.contract
+            contract = base.with_tools(case.own_tools, f"case {case.id}") if case.own_tools else base
+            contract = replace(contract, distractors=self.contract.distractors)
+            seen = self._seen[case.hash] = replace(self, contract=contract)
+        return seen
+
+    @cached_property
+    def _seen(self) -> dict[str, Suite]:
+        return {}
+
+    def system(self, case: Case, variant: str | None = None) -> str:
+        """Return the system prompt of a case: its own, or the suite's in its language (and variant)."""
+        return case.system if case.system is not None else self.prompt(case.lang, variant)
 
     def prompt(self, lang: str, variant: str | None = None) -> str:
         """Return the system prompt of a language (and variant).
@@ -78,6 +109,7 @@ class Suite:
             "executor": sha256(dict(self.executor.source)),
             "rules": sha256(dict(self.rules.source)),
             "cases": sha256([dict(case.source) for case in self.cases]),
+            **{f"contract.{name}": contract.hash for name, contract in sorted(self.contracts.items())},
             **{f"prompt.{key}": sha256(text) for key, text in sorted(self.prompts.items())},
             **{f"descriptions.{key}": sha256(dict(o.source)) for key, o in sorted(self.overlays.items())},
             **({"distractors": sha256(list(self.distractors))} if self.distractors else {}),
@@ -98,6 +130,22 @@ class Suite:
         tools = tuple(ToolSpec.from_json(entry) for entry in entries)
         return replace(self, contract=replace(self.contract, distractors=tools), distractors=entries)
 
+    def with_contract_of(self, case: Case, folder: Path, where: str) -> Suite:
+        """Return the suite with the contract a case names, read from ``folder/<name>/tools.json``.
+
+        Raises
+        ------
+        SuiteError
+            When there is no such contract, or it cannot be used.
+        """
+        name = case.contract
+        if name is None or name in self.contracts:
+            return self
+        path = folder / name / "tools.json"
+        if not re.fullmatch(NAME, name) or not path.exists():
+            raise SuiteError(f"{where}: contract: {path} is not there")
+        return replace(self, contracts={**self.contracts, name: Contract.load(path)})
+
     def snapshot(self) -> dict[str, JSON]:
         """Return the suite as one JSON value; :meth:`from_snapshot` is its inverse."""
         return {
@@ -109,6 +157,11 @@ class Suite:
             "overlays": {name: dict(overlay.source) for name, overlay in self.overlays.items()},
             "cases": [dict(case.source) for case in self.cases],
             **({"distractors": list(self.distractors)} if self.distractors else {}),
+            **(
+                {"contracts": {name: dict(one.source) for name, one in self.contracts.items()}}
+                if self.contracts
+                else {}
+            ),
         }
 
     @classmethod
@@ -125,6 +178,9 @@ class Suite:
                 for name, source in data["overlays"].items()
             },
             cases=tuple(Case.from_json(case) for case in data["cases"]),
+            contracts={
+                name: Contract.from_json(source, where) for name, source in data.get("contracts", {}).items()
+            },
         ).beside(data.get("distractors", ()))
 
 
@@ -159,15 +215,21 @@ def load_suite(tools: Path, cases: Sequence[Path]) -> Suite:
                 Overlay.load(path, contract) for path in sorted(folder.glob("descriptions.*.json"))
             )
         },
-        cases=tuple(case for path in cases for case in _load_cases(path, contract)),
+        cases=(),
     )
+    cases_read: list[Case] = []
+    for path in cases:
+        for where, case in _read_cases(path):
+            suite = suite.with_contract_of(case, folder.parent, where)
+            _check_tools(case, suite, where)
+            cases_read.append(case)
     seen: set[tuple[str, str]] = set()
-    for case in suite.cases:
+    for case in cases_read:
         if (case.lang, case.id) in seen:
             raise SuiteError(f"suite {suite.name}: the case id {case.id} ({case.lang}) occurs twice")
         seen.add((case.lang, case.id))
-        suite.prompt(case.lang)
-    return suite
+        suite.system(case)
+    return suite.keep(cases_read)
 
 
 def load_script(folder: Path) -> ToolScript:
@@ -193,7 +255,7 @@ def find_suite(root: Path, name: str) -> Suite:
     SuiteError
         When there is no such contract, no case file beside it, or either cannot be used.
     """
-    if not re.fullmatch(r"[\w-][\w.-]*", name):
+    if not re.fullmatch(NAME, name):
         raise SuiteError(f"{name[:80]!r} is no name of a suite; for files elsewhere use --tools and --cases")
     tools = contract_path(root, name)
     place = tools.parents[2]
@@ -242,22 +304,29 @@ def _case_files(place: Path, name: str) -> list[Path]:
     return sorted((place / "cases").glob(f"{name}.*.jsonl"))
 
 
-def _load_cases(path: Path, contract: Contract) -> Iterable[Case]:
+def _read_cases(path: Path) -> Iterable[tuple[str, Case]]:
     for number, data in read_jsonl(path, "case"):
-        where = f"{path}:{number}"
-        case = Case.from_json(data)
-        for field, name in _named_tools(case):
-            if name not in contract.by_name:
-                known = ", ".join(contract.by_name)
-                raise SuiteError(f"{where}: {field}: unknown tool {name!r} (the contract has {known})")
-        yield case
+        yield f"{path}:{number}", Case.from_json(data)
+
+
+def _check_tools(case: Case, suite: Suite, where: str) -> None:
+    try:
+        contract = suite.of(case).contract
+    except SuiteError as fault:
+        raise SuiteError(f"{where}: {fault}") from None
+    for place, name in _named_tools(case):
+        if name not in contract.by_name:
+            known = ", ".join(contract.by_name)
+            raise SuiteError(f"{where}: {place}: unknown tool {name!r} (the contract has {known})")
 
 
 def _named_tools(case: Case) -> Iterable[tuple[str, str]]:
     yield from (("tools", name) for name in case.tools or ())
+    yield from (("turns.tools", name) for turn in case.turns for name in turn.tools)
     for message in case.messages:
         yield from (("messages.tool_calls", call["name"]) for call in message.get("tool_calls", ()))
     for index, expect in enumerate((case.expect, *(turn.expect for turn in case.turns))):
         at = "expect" if index == 0 else f"turns[{index - 1}].expect"
-        yield from ((f"{at}.calls", call.tool) for call in expect.calls)
+        yield from ((f"{at}.calls", name) for call in expect.calls for name in call.tools)
         yield from ((f"{at}.forbidden_tools", name) for name in expect.forbidden_tools)
+        yield from ((f"{at}.forbidden_calls", call.tool) for call in expect.forbidden_calls)

@@ -1,6 +1,7 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
 from . import normalizers as normalizers
 from . import score as score
+from . import values as values
 from .counts import COUNT as COUNT
 from .counts import CountName as CountName
 from .guard import Judged as Judged

@@ -11,6 +11,7 @@ from toolbench.domain.record import Attempt, CallRecord
 from toolbench.judging.counts import Counts
 from toolbench.judging.decisions import called
 from toolbench.judging.matching import Matching
+from toolbench.judging.outcome import UNDONE
 from toolbench.judging.provenance import Origins
 from toolbench.judging.questions import asks
 from toolbench.judging.reading.reader import read
@@ -166,8 +167,8 @@ def count(
         ordered=bool(calls) and judged,
         order_right=bool(calls) and judged and "order" not in layers,
         **_told(trace, parts),
-        completable=bool(trace.case.expect.calls) and judged,
-        completed=judged and not unsafe and _completed(trace, parts, layers),
+        completable=trace.case.chain_due and judged,
+        completed=judged and not unsafe and not UNDONE & codes.keys() and _completed(trace, parts, layers),
         control_calls=0 if judged else len(calls),
         loops=trace.attempt.stop == "loop_limit",
     )
@@ -289,7 +290,7 @@ def _asked_needlessly(trace: Trace, parts: Sequence[Part]) -> bool:
 
 def _completed(trace: Trace, parts: Sequence[Part], layers: Iterable[str]) -> bool:
     """Whether the chain was carried through: all calls made right, in order, and an honest answer."""
-    if not trace.case.expect.calls or len(parts) <= len(trace.case.turns):
+    if not trace.case.chain_due or len(parts) <= len(trace.case.turns):
         return False
     done = all(not p.matching.missing and not any(m.normalized for m in p.matching.matches) for p in parts)
     reached = parts[-1].supported

@@ -231,8 +231,7 @@ def _same_date(stated: Value, given: Value, known: Given | None) -> bool:
 def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Given:
     """Return what has been given before a text of a segment is said, ``results`` included."""
     lang = trace.lang
-    before = sum(message["role"] == "user" for message in trace.case.messages)
-    users = trace.case.user_texts[: before + segment.index]
+    users = trace.heard(segment.turns[-1].index if segment.turns else -1)
     # What the assistant said before the case begins is part of the conversation as well.
     told = [str(m.get("content") or "") for m in trace.case.messages if m["role"] == "assistant"]
     tools = trace.suite.contract.by_name

@@ -3,19 +3,23 @@
 Every expected call is matched at most once, and so is every made call: as many as can be are right by the
 case's own comparison, of these as many as can be exactly, the others with as few wrong arguments, in order.
 A call that was rejected for its arguments and made again correctly is a corrected try, and the same call once
-more is a repeat: neither is right or superfluous (the order check counts repeats).
+more is a repeat: neither is right or superfluous (the order check counts repeats). Where only the end state
+counts, calls on the way to it are free.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import ExpectedCall
 from toolbench.domain.contract import ToolSpec
 from toolbench.judging.normalizers import equal, identical, normalized
 from toolbench.judging.trace import MadeCall, Segment
+from toolbench.judging.values import Wanted
 
 Same = Callable[[str, JSON, JSON], bool]
 """Whether an argument's actual value is as good as an expected one."""
@@ -42,6 +46,8 @@ class Match:
         What differs character by character, and after normalisation.
     wrong
         What differs by the case's own comparison; texts that differ in Unicode form alone are the same.
+    entry
+        What the case lists the call under, where several calls are as good.
     """
 
     expected: ExpectedCall
@@ -49,6 +55,7 @@ class Match:
     exact: tuple[Mismatch, ...]
     normalized: tuple[Mismatch, ...]
     wrong: tuple[Mismatch, ...]
+    entry: ExpectedCall
 
 
 @dataclass
@@ -60,63 +67,100 @@ class Matching:
     extra: list[MadeCall] = field(default_factory=list)
     corrected: list[MadeCall] = field(default_factory=list)
     repeats: list[MadeCall] = field(default_factory=list)
+    free: list[MadeCall] = field(default_factory=list)
 
 
 def match_calls(segment: Segment) -> Matching:
     """Match the calls of a segment with its expectation."""
     result = Matching()
-    tools = dict.fromkeys(expected.tool for expected in segment.expect.calls)
-    for tool in tools:
-        due = [expected for expected in segment.expect.calls if expected.tool == tool]
-        result.matches += _assigned(due, [made for made in segment.calls if made.call.name == tool])
+    for entries in _rivals(segment.expect.calls):
+        tools = {tool for entry in entries for tool in entry.tools}
+        result.matches += _assigned(entries, [made for made in segment.calls if made.call.name in tools])
     taken = {match.made.index for match in result.matches}
-    answered_for = {id(match.expected) for match in result.matches}
+    filled = Counter(id(match.entry) for match in result.matches)
     open_calls = [made for made in segment.calls if made.index not in taken]
-    result.missing = [expected for expected in segment.expect.calls if id(expected) not in answered_for]
+    result.missing = [
+        entry for entry in segment.expect.calls for _ in range(entry.at_least - filled[id(entry)])
+    ]
     answered = {match.expected.tool: match.made.index for match in result.matches}
     for made in open_calls:
         if made.repeat:
             result.repeats.append(made)
         elif made.record.rejection is not None and answered.get(made.call.name, -1) > made.index:
             result.corrected.append(made)
+        elif segment.free and made.tool is not None:
+            result.free.append(made)
         else:
             result.extra.append(made)
     result.matches.sort(key=lambda match: match.made.index)
     return result
 
 
-def _assigned(due: Sequence[ExpectedCall], calls: Sequence[MadeCall]) -> list[Match]:
-    """Return the best matches of the expected and the made calls of one tool."""
+def _rivals(entries: Sequence[ExpectedCall]) -> list[list[ExpectedCall]]:
+    """Return the expected calls in groups of which no two want calls of the same tool."""
+    groups: list[list[ExpectedCall]] = []
+    for entry in entries:
+        mine = [group for group in groups if {*entry.tools} & {tool for one in group for tool in one.tools}]
+        groups = [group for group in groups if group not in mine]
+        groups.append([*(one for group in mine for one in group), entry])
+    return groups
+
+
+def _assigned(entries: Sequence[ExpectedCall], calls: Sequence[MadeCall]) -> list[Match]:
+    """Return the best matches of expected and made calls that compete for each other.
+
+    An expected call has as many places as it may be made; those that must be filled come first.
+    """
     if not calls:
         return []
-    table = [[compare(expected, made) for made in calls] for expected in due]
-    if len(due) == len(calls) == 1:
-        return table[0]
+    rows = {id(entry): [_best(entry, made) for made in calls] for entry in entries}
+    places = [(entry, True) for entry in entries for _ in range(entry.at_least)]
+    places += [
+        (entry, False)
+        for entry in entries
+        for _ in range(len(calls) if entry.at_most is None else entry.at_most - entry.at_least)
+    ]
+    table = [rows[id(entry)] for entry, _ in places]
+    if len(places) == len(calls) == 1:
+        return [match for match in table[0] if match is not None]
     # A second of a call takes longer to import than to match: only where there is a choice.
     from scipy.optimize import linear_sum_assignment
 
     costs = [
-        [_cost(match, row - column) for column, match in enumerate(line)] for row, line in enumerate(table)
+        [_cost(match, needed, row - column) for column, match in enumerate(line)]
+        for row, (line, (_, needed)) in enumerate(zip(table, places, strict=True))
     ]
-    rows, columns = linear_sum_assignment(costs)
-    return [table[row][column] for row, column in zip(rows, columns, strict=True)]
+    chosen = zip(*linear_sum_assignment(costs), strict=True)
+    return [match for row, column in chosen if (match := table[row][column]) is not None]
+
+
+def _best(entry: ExpectedCall, made: MadeCall) -> Match | None:
+    """Return a made call beside the best of the calls that are as good; ``None`` where no tool fits."""
+    found = [compare(one, made, entry) for one in entry.alternatives if one.tool == made.call.name]
+    return min(found, key=lambda match: _cost(match, True, 0), default=None)
 
 
 _STEP = 1e4
 """How much more each criterion weighs than all that come after it together."""
+_IMPOSSIBLE = 1e15
+_OPTIONAL = 100
+"""Arguments that may be wrong before a call is taken for one that need not be made."""
 
 
-def _cost(match: Match, out_of_order: int) -> float:
-    criteria = (bool(match.wrong), bool(match.exact), len(match.wrong), out_of_order**2)
+def _cost(match: Match | None, needed: bool, out_of_order: int) -> float:
+    if match is None:
+        return _IMPOSSIBLE
+    wrong = len(match.wrong) + (0 if needed else _OPTIONAL)
+    criteria = (bool(match.wrong), bool(match.exact), wrong, out_of_order**2)
     return sum(float(value) * _STEP**weight for weight, value in enumerate(reversed(criteria)))
 
 
-def compare(expected: ExpectedCall, made: MadeCall) -> Match:
+def compare(expected: ExpectedCall, made: MadeCall, entry: ExpectedCall) -> Match:
     """Compare arguments strictly and after normalisation; an unreadable object mismatches everywhere."""
     arguments, tool = made.call.arguments, made.tool
     if arguments is None:
         whole = (Mismatch("", dict(expected.arguments), made.call.raw_arguments),)
-        return Match(expected, made, whole, whole, whole)
+        return Match(expected, made, whole, whole, whole, entry)
 
     def meant(name: str, actual: JSON, good: JSON) -> bool:
         if tool is None:
@@ -128,10 +172,10 @@ def compare(expected: ExpectedCall, made: MadeCall) -> Match:
 
     exact = differing(lambda _, actual, good: identical(actual, good))
     if not exact:
-        return Match(expected, made, (), (), ())
+        return Match(expected, made, (), (), (), entry)
     normal = differing(meant)
     by_case = normal if expected.match == "normalized" else differing(lambda _, a, b: equal(a, b))
-    return Match(expected, made, exact, normal, by_case)
+    return Match(expected, made, exact, normal, by_case, entry)
 
 
 def _mismatches(
@@ -149,7 +193,9 @@ def _mismatches(
             continue
         if name not in given:
             yield Mismatch(name, value, None, missing=True)
-        elif not any(same(name, given[name], good) for good in (value, *expected.accept.get(name, ()))):
+        elif not Wanted(expected.accept, expected.optional, expected.compare, partial(same, name)).fits(
+            given[name], value, name
+        ):
             yield Mismatch(name, value, arguments.get(name), missing=name not in arguments)
     for name, actual in arguments.items():
         if name in expected.arguments or name in expected.optional:

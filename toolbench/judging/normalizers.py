@@ -210,3 +210,9 @@ def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
             break
     unit = tool.units.get(argument)
     return Meaning(found.value, frozenset([unit])) if apply is amount and unit and not found.beside else found
+
+
+def alike(name: str, actual: JSON, good: JSON) -> bool:
+    """Whether a named normaliser takes a value for the expected one."""
+    apply = NORMALIZERS[name]
+    return apply(actual).meets(apply(good))

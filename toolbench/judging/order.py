@@ -42,9 +42,9 @@ def check_expected_order(segment: Segment, matching: Matching) -> Iterator[Findi
     rank = {id(call): position for position, call in enumerate(segment.expect.calls)}
     previous = -1
     for match in matching.matches:
-        position = rank[id(match.expected)]
+        position = rank[id(match.entry)]
         if position < previous:
-            due = " → ".join(call.tool for call in segment.expect.calls)
+            due = " → ".join(call.named for call in segment.expect.calls)
             reason = f"{match.expected.tool} came after a step that should follow it"
             yield Finding(
                 "wrong_order", path=match.made.path, expected=due, actual=match.expected.tool, reason=reason
@@ -79,8 +79,8 @@ def _transition(rules: Rules, trace: Trace, made: MadeCall, earlier: Sequence[Ma
     before = [other for other in earlier if other.turn < made.turn and other.tool is not None]
     last = before[-1].call.name if before else (trace.frozen[-1].tool if trace.frozen else "START")
     allowed = rules.transitions.get(last)
-    # A missing predecessor is reported once, by the rule that names it.
-    if allowed is None or made.call.name in allowed or rules.needed(made.call.name):
+    # The case's own tools are in no rule; a missing predecessor is reported once, by the rule that names it.
+    if allowed is None or made.call.name in {*allowed, *trace.case.brought} or rules.needed(made.call.name):
         return
     reason = f"{made.call.name} may not follow {last}"
     expected = ", ".join(allowed) or "no further call"
@@ -100,7 +100,7 @@ class Repeats:
 
 def repeats(trace: Trace) -> Iterator[Repeats]:
     """Yield each group of equal calls that is too large, frozen calls counted as well."""
-    groups: dict[tuple[str, str], list[MadeCall]] = {}
+    groups: dict[tuple[str, str, bool], list[MadeCall]] = {}
     for made in trace.calls:
         groups.setdefault(made.key, []).append(made)
     writes = [made.index for made in trace.calls if _changed_state(made)]

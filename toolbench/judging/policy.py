@@ -37,7 +37,7 @@ def needs_confirmation(trace: Trace, made: MadeCall) -> bool:
     if tool.name in trace.case.policy.confirmed:
         return False
     segment = trace.segments[made.segment]
-    return not (made.segment > 0 and any(call.tool == tool.name for call in segment.expect.calls))
+    return not (made.segment > 0 and any(tool.name in call.tools for call in segment.expect.calls))
 
 
 def _write(trace: Trace, made: MadeCall) -> Iterator[Finding]:

@@ -144,8 +144,13 @@ def origins(trace: Trace, made: MadeCall, matching: Matching) -> Origins:
     return {
         json_path(keys): (leaf, _origin(made.tool, str(keys[0]), leaf, given, match))
         for keys, leaf in leaves(made.call.arguments)
-        if keys and keys[0] in made.tool.properties
+        if keys and keys[0] in made.tool.properties and not _left_open(match, str(keys[0]))
     }
+
+
+def _left_open(match: Match | None, argument: str) -> bool:
+    """Whether the case lets any value pass, which then comes from nowhere in particular."""
+    return match is not None and match.expected.leaves_open(argument)
 
 
 def sources(trace: Trace, made: MadeCall) -> list[Source]:
@@ -156,7 +161,7 @@ def sources(trace: Trace, made: MadeCall) -> list[Source]:
         for message in trace.case.messages
         if message["role"] in told
     ]
-    found += [(USER, turn.user) for turn in trace.case.turns[: made.segment]]
+    found += [(USER, text) for text in trace.heard_later(made.turn)]
     if trace.case.context:
         found.append((CONTEXT, json.dumps(dict(trace.case.context), ensure_ascii=False)))
     found += [

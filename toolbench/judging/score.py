@@ -10,7 +10,7 @@ from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.condition import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
-from toolbench.judging import arguments, order, policy, provenance, selection
+from toolbench.judging import arguments, order, outcome, policy, provenance, selection
 from toolbench.judging.answers import check_answer
 from toolbench.judging.counting import CallVerdict, Outcome, Part, count, kind_of, outcome_of
 from toolbench.judging.counts import COUNT, Counts
@@ -103,10 +103,10 @@ def score(
     """
     if attempt.status not in JUDGED:
         return None
-    trace = Trace(attempt, suite, suite.case_by_key[attempt.lang, attempt.case_id], condition)
+    case = suite.case_by_key[attempt.lang, attempt.case_id]
+    trace = Trace(attempt, suite.of(case), case, condition)
     given = condition.arguments_only
-    whole = [] if given else [*order.check_order(trace), *policy.check_policy(trace), *check_budget(trace)]
-    parts = _parts(trace, whole)
+    parts = _parts(trace, whole := [] if given else list(_of_the_whole(trace)))
     found = dict.fromkeys([*(finding for part in parts for finding in part.findings), *whole])
     findings = overrule(tuple(found), said)
     if said:
@@ -124,6 +124,13 @@ def score(
         kinds=tuple(kind_of(trace, part.segment) for part in parts),
         missing=tuple(missing),
     )
+
+
+def _of_the_whole(trace: Trace) -> Iterator[Finding]:
+    yield from order.check_order(trace)
+    yield from policy.check_policy(trace)
+    yield from outcome.check_end_state(trace)
+    yield from check_budget(trace)
 
 
 def _parts(trace: Trace, whole: Sequence[Finding]) -> list[Part]:
@@ -159,6 +166,7 @@ def _of_everything(
     if not trace.control:
         yield from order.check_expected_order(segment, matching)
     yield from check_answer(trace, segment)
+    yield from outcome.check_forbidden(trace, segment)
 
 
 def check_budget(trace: Trace) -> Iterator[Finding]:
@@ -193,6 +201,7 @@ def _call_verdicts(
         matched = {match.made.index: match for match in matching.matches}
         roles = {made.index: "corrected" for made in matching.corrected}
         roles |= {made.index: "repeat" if made.index in excess else "poll" for made in matching.repeats}
+        roles |= {made.index: "free" for made in matching.free}
         for made in part.segment.calls:
             match = matched.get(made.index)
             role = "expected" if match else roles.get(made.index, "extra")

@@ -17,7 +17,7 @@ def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Itera
     expect = segment.expect
     if not segment.calls or not expect.call_allowed or trace.control:
         return
-    wanted = ", ".join(call.tool for call in expect.calls) or "any tool on offer"
+    wanted = ", ".join(call.named for call in expect.calls) or "any tool on offer"
     forbidden = set(expect.forbidden_tools)
     wrong = 0
     for made in segment.calls:
@@ -34,10 +34,10 @@ def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Itera
                 "forbidden_tool", path=made.path, expected=wanted, actual=made.call.name, reason=reason
             )
         elif made in matching.extra and expect.calls:
-            expected_here = made.call.name in {call.tool for call in expect.calls}
+            expected_here = any(made.call.name in call.tools for call in expect.calls)
             if matching.missing and not expected_here and wrong < len(matching.missing):
                 wrong += 1
-                due = matching.missing[wrong - 1].tool
+                due = matching.missing[wrong - 1].named
                 yield Finding(
                     "wrong_tool",
                     path=made.path,
@@ -55,9 +55,9 @@ def check_selection(trace: Trace, segment: Segment, matching: Matching) -> Itera
         yield Finding(
             "missing_call",
             path="calls",
-            expected=call.tool,
+            expected=call.named,
             actual="no such call",
-            reason=f"{call.tool} was not called",
+            reason=f"{call.named} was not called",
         )
     yield from _parallel(trace, segment)
 
@@ -82,7 +82,7 @@ def _parallel(trace: Trace, segment: Segment) -> Iterator[Finding]:
         and trace.condition.parallel_tool_calls is not False
     ):
         first = per_turn[segment.turns[0].index]
-        needed = len(segment.expect.calls)
+        needed = sum(call.at_least for call in segment.expect.calls)
         if first < needed:
             reason = f"{first} of {needed} calls in the first turn, all at once is the declared policy"
             path = f"turns[{segment.turns[0].index}]"

@@ -85,20 +85,25 @@ class MadeCall:
         return self.tool is not None and self.tool.effect == "write"
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str, bool]:
         """What is equal for equal calls."""
         call = self.call
-        return call_key(call.name, call.raw_arguments if call.arguments is None else call.arguments)
+        arguments = call.raw_arguments if call.arguments is None else call.arguments
+        return call_key(call.name, arguments, self.tool is not None)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Everything from one user message to the model's answer to it."""
+    """Everything from one user message to the model's answer to it.
+
+    ``free`` says that only the end state counts and the path to it is the model's own affair.
+    """
 
     index: int
     expect: Expectation
     turns: Sequence[TurnRecord]
     calls: Sequence[MadeCall]
+    free: bool = False
 
     @property
     def first(self) -> ModelDecision | None:
@@ -125,7 +130,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Trace:
-    """One attempt with the suite, case and condition it was played under."""
+    """One attempt with the case, the suite as the case sees it, and the condition it was played under."""
 
     attempt: Attempt
     suite: Suite
@@ -144,10 +149,35 @@ class Trace:
 
     @cached_property
     def offered(self) -> dict[str, ToolSpec]:
-        """The case's own tools on offer, by canonical name."""
+        """The case's own tools on offer by canonical name, those that appear later included."""
         if self.condition.tools == "off":
             return {}
-        return {tool.name: tool for tool in self.suite.contract.offered(self.case.tools)}
+        contract = self.suite.contract
+        return {tool.name: tool for tool in contract.offered(self.case.offered(contract.by_name))}
+
+    def on_offer(self, name: str, user_turn: int) -> ToolSpec | None:
+        """Return a tool by name, if it was on offer after that user message."""
+        there = self.condition.shown(self.suite.contract, self.case, user_turn)
+        return next((tool for tool in there if tool.name == name), None)
+
+    def heard(self, turn: int) -> list[str]:
+        """Return everything the user had said before a model turn was asked for."""
+        first = [str(message["content"]) for message in self.case.messages if message["role"] == "user"]
+        return first + self.heard_later(turn)
+
+    def heard_later(self, turn: int) -> list[str]:
+        """Return what of it came after the case's own messages."""
+        said: list[str] = []
+        opened = 0
+        for record in self.attempt.turns:
+            if record.index > turn:
+                break
+            if record.said is not None:
+                said.append(record.said)
+            elif record.user_turn > opened:
+                said.append(self.case.turns[record.user_turn - 1].user)
+            opened = record.user_turn
+        return said
 
     @cached_property
     def shown(self) -> dict[str, ToolSpec]:
@@ -166,34 +196,45 @@ class Trace:
 
     def _calls(self) -> Iterator[MadeCall]:
         index = 0
-        made: Counter[tuple[str, str]] = Counter()
+        made: Counter[tuple[str, str, bool]] = Counter()
         for turn in self.attempt.turns:
             if turn.decision.kind == "refusal":
                 continue
             records = [record for record in self.attempt.calls if record.turn == turn.index]
             for call, record in zip(turn.decision.calls, records, strict=True):
-                key = call_key(call.name, call.raw_arguments if call.arguments is None else call.arguments)
+                tool = self.on_offer(call.name, turn.user_turn)
+                arguments = call.raw_arguments if call.arguments is None else call.arguments
+                key = call_key(call.name, arguments, tool is not None)
                 repeat = made[key] >= max(self.due[key], 1)
                 made[key] += 1
-                yield MadeCall(index, turn.user_turn, call, record, self.shown.get(call.name), repeat)
+                yield MadeCall(index, turn.user_turn, call, record, tool, repeat)
                 index += 1
 
     @cached_property
-    def due(self) -> Counter[tuple[str, str]]:
+    def due(self) -> Counter[tuple[str, str, bool]]:
         """How often the case expects each call."""
         expectations = (self.case.expect, *(turn.expect for turn in self.case.turns))
-        return Counter(call_key(call.tool, call.arguments) for one in expectations for call in one.calls)
+        due: Counter[tuple[str, str, bool]] = Counter()
+        for call in (one for expect in expectations for one in expect.calls):
+            for choice in call.alternatives:
+                due[call_key(choice.tool, choice.arguments)] += call.at_least
+        return due
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The parts of the conversation that were reached, one per user message."""
+        """The parts of the conversation that were reached, one per user message.
+
+        A question that the user answered (``on_ask``) is no decision of its own: it may be asked.
+        """
         expectations = (self.case.expect, *(turn.expect for turn in self.case.turns))
         segments = []
         for index, expect in enumerate(expectations):
-            turns = [turn for turn in self.attempt.turns if turn.user_turn == index]
+            stretch = [turn for turn in self.attempt.turns if turn.user_turn == index]
+            turns = [turn for turn in stretch if turn.decision.kind != "text" or turn is stretch[-1]]
             if turns:
                 calls = [call for call in self.calls if call.segment == index]
-                segments.append(Segment(index, expect, turns, calls))
+                free = self.case.end_state is not None and not expect.calls
+                segments.append(Segment(index, expect, turns, calls, free and expect.call_allowed))
         return tuple(segments)
 
     def segment_at(self, path: str) -> Segment | None:
@@ -206,9 +247,10 @@ class Trace:
         return [record for record in self.attempt.calls if record.turn < turn and record.result is not None]
 
 
-def call_key(tool: str, arguments: Mapping[str, JSON] | str) -> tuple[str, str]:
-    """Return what is equal for equal calls."""
-    return tool, arguments if isinstance(arguments, str) else canonical_json(plain(dict(arguments)))
+def call_key(tool: str, arguments: Mapping[str, JSON] | str, there: bool = True) -> tuple[str, str, bool]:
+    """Return what is equal for equal calls; a tool that is not ``there`` yet is another one than later."""
+    spelled = arguments if isinstance(arguments, str) else canonical_json(plain(dict(arguments)))
+    return tool, spelled, there
 
 
 def results_of(trace: Trace, segment: Segment) -> list[CallRecord]:

@@ -93,6 +93,7 @@ def of_models(frame: pd.DataFrame) -> pd.Series[bool]:
 def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]:
     """Return the columns that a case and a condition decide before any model is asked."""
     control, judged = condition.control, not (condition.control or condition.arguments_only)
+    suite = suite.of(case)
     expectations = (case.expect, *(turn.expect for turn in case.turns))
     due = [call.tool for expect in expectations for call in expect.calls]
     shown = condition.shown(suite.contract, case)
@@ -105,7 +106,7 @@ def case_facts(suite: Suite, case: Case, condition: Condition) -> dict[str, Any]
         "decision_due": judged,
         "call_due": judged and any(expect.call_required for expect in expectations),
         "write_on_offer": not condition.arguments_only and any(tool.effect == "write" for tool in shown),
-        "chain_due": judged and bool(case.expect.calls),
+        "chain_due": judged and case.chain_due,
         "write_due": any(suite.contract.by_name[tool].effect == "write" for tool in due),
         "nested_due": any(
             isinstance(value, dict | list)

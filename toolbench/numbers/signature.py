@@ -64,7 +64,9 @@ class _Part:
 
     def prompt(self) -> str:
         variant = f".{self.condition['prompt']}" if self.condition["prompt"] else ""
-        return f"{self.lang}{variant}@{self.suite.hashes[f'prompt.{self.lang}{variant}'][:8]}"
+        # Without a prompt of the suite every case has its own, and its hash is among the cases'.
+        told = self.suite.hashes.get(f"prompt.{self.lang}{variant}", "the cases'")
+        return f"{self.lang}{variant}@{told[:8]}"
 
     def descriptions(self) -> str:
         name = self.condition["descriptions"]
@@ -87,7 +89,8 @@ class _Part:
         return NO_SETTINGS
 
     def contract(self) -> str:
-        return f"{self.suite.contract.version}@{self.suite.hashes['contract'][:8]}"
+        named = [f"+{name}@{one.hash[:8]}" for name, one in sorted(self.suite.contracts.items())]
+        return f"{self.suite.contract.version}@{self.suite.hashes['contract'][:8]}{''.join(named)}"
 
     def script(self) -> str:
         return _short([self.suite.hashes["executor"], self.suite.hashes["rules"]])

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolbench.adapters import Messages, Offer, ProviderAdapter, Request
+from toolbench.domain.asking import Answering
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case
 from toolbench.domain.condition import Condition
@@ -32,12 +33,14 @@ from toolbench.running.executor import Executor
 class Ask:
     """Send this request; the loop wants ``(response body, decision)`` back.
 
-    The driver parses, because it also records; :func:`toolbench.running.runner` shows how.
+    The driver parses, because it also records; :func:`toolbench.running.runner` shows how. ``said`` is what
+    the user has just said, where that depended on a question of the model.
     """
 
     request: Request
     user_turn: int
     index: int
+    said: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Act:
 
     calls: Sequence[ToolCall]
     turn: int
+    user_turn: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Stage:
-    """All that is fixed for one attempt before the first request."""
+    """All that is fixed for one attempt before the first request; ``suite`` is as the case sees it."""
 
     suite: Suite
     case: Case
@@ -70,25 +74,29 @@ class Stage:
     adapter: ProviderAdapter
     loop_limit: int = 5
 
-    def offer(self, first: bool) -> Offer:
-        """Return the tools on offer as the condition words them, and how the model may choose."""
+    def offer(self, first: bool, user_turn: int = 0) -> Offer:
+        """Return the tools on offer after a user message, as worded, and how the model may choose."""
         condition, case, contract = self.condition, self.case, self.suite.contract
         overlay = self.suite.overlay(condition.descriptions)
-        tools = condition.shown(contract, case)
+        tools = condition.shown(contract, case, user_turn)
         worded = tuple(overlay.apply(tool) if overlay else tool for tool in tools)
         names = {new.name: old.name for new, old in zip(worded, tools, strict=True)}
-        choice = condition.choice(contract, case, first)
+        choice = condition.choice(contract, case, first, user_turn)
         return Offer(worded, case.lang, names, choice, condition.parallel_tool_calls)
 
-    @property
-    def callable(self) -> tuple[str, ...]:
-        """Names of the tools that the executor answers for."""
-        return tuple(tool.name for tool in self.condition.callable(self.suite.contract, self.case))
+    def callable(self, user_turn: int = 0) -> tuple[str, ...]:
+        """Return the names of the tools that the executor answers for after a user message."""
+        there = self.condition.callable(self.suite.contract, self.case, user_turn)
+        return tuple(tool.name for tool in there)
+
+    def user(self, user_turn: int) -> Answering:
+        """Return who answers the model's questions after a user message."""
+        return Answering(self.case.replies(user_turn), self.suite.contract.tools, self.case.lang)
 
     @property
     def system(self) -> str:
         """The system prompt with the case's context, if it has one."""
-        prompt = self.suite.prompt(self.case.lang, self.condition.prompt)
+        prompt = self.suite.system(self.case, self.condition.prompt)
         if not self.case.context:
             return prompt
         return f"{prompt}\n\n<context>{json.dumps(dict(self.case.context), ensure_ascii=False)}</context>"
@@ -115,29 +123,45 @@ def converse(stage: Stage, history: Sequence[Mapping[str, JSON]]) -> Generator[S
     -------
     Outcome
         When the model has answered every user message, or cannot go on: an invalid or refused turn is
-        never replayed to the provider, and ``loop_limit`` bounds the tool iterations of one answer.
+        never replayed to the provider, and ``loop_limit`` bounds the tool iterations of one answer. A user
+        message that only answers questions (``on_ask``) ends the conversation where nothing was asked.
     """
     adapter = stage.adapter
     messages = adapter.start(stage.system, history, stage.offer(first=True))
-    index = 0
+    index, text = 0, ""
     for user_turn in range(len(stage.case.turns) + 1):
+        user = stage.user(user_turn)
+        said: str | None = None
         if user_turn:
-            messages = adapter.append_user(messages, stage.case.turns[user_turn - 1].user)
-        for iteration in range(stage.loop_limit + 1):
-            request = adapter.build_request(stage.model, messages, stage.offer(first=index == 0))
-            body, decision = yield Ask(request, user_turn, index)
+            message = stage.case.turns[user_turn - 1].user
+            said = None if message else user.answer(text)
+            if not message and said is None:
+                # Nothing has been asked that this message would answer.
+                break
+            messages = adapter.append_user(messages, said or message)
+        acted = 0
+        while True:
+            request = adapter.build_request(stage.model, messages, stage.offer(index == 0, user_turn))
+            body, decision = yield Ask(request, user_turn, index, said)
+            said = None
             if decision.kind in ("invalid", "refusal"):
                 return Outcome("invalid" if decision.kind == "invalid" else "refused")
             messages = adapter.append_response(messages, body)
             index += 1
             if decision.kind == "text":
-                break
-            if iteration == stage.loop_limit:
+                text = decision.text
+                said = user.answer(text)
+                if said is None:
+                    break
+                messages = adapter.append_user(messages, said)
+            elif acted == stage.loop_limit:
                 return Outcome("loop_limit")
-            records: list[CallRecord] = yield Act(decision.calls, index - 1)
-            if stage.condition.arguments_only:
-                return Outcome("called")
-            messages = _with_results(adapter, messages, decision.calls, records)
+            else:
+                acted += 1
+                records: list[CallRecord] = yield Act(decision.calls, index - 1, user_turn)
+                if stage.condition.arguments_only:
+                    return Outcome("called")
+                messages = _with_results(adapter, messages, decision.calls, records)
     return Outcome("answered")
 
 
@@ -149,7 +173,7 @@ def ready_history(case: Case, executor: Executor) -> tuple[list[dict[str, JSON]]
     tuple
         The messages, and a record of every call of the frozen history (``turn`` is -1: no model made it).
     """
-    offered = tuple(case.tools or executor.tool_names)
+    offered = case.offered(executor.tool_names, 0)
     made: dict[str, CallRecord] = {}
     history: list[dict[str, JSON]] = []
     for message in case.messages:

@@ -30,8 +30,8 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
     for suite in chosen:
         for condition in config.conditions:
             suite.overlay(condition.descriptions)
-            for lang in suite.langs:
-                suite.prompt(lang, condition.prompt)
+            for case in suite.cases:
+                suite.system(case, condition.prompt)
     gates = read_json(config.root / config.gates, "gates", ConfigError) if config.gates else None
     snapshot = loads_strict(canonical_json(config.snapshot()))
     header = RunHeader(

@@ -50,7 +50,8 @@ async def play(
         while True:
             step = loop.send(reply)
             if isinstance(step, Act):
-                records = [executor.run(call, step.turn, stage.callable) for call in step.calls]
+                offered = stage.callable(step.user_turn)
+                records = [executor.run(call, step.turn, offered) for call in step.calls]
                 calls += records
                 reply = records
             else:
@@ -93,7 +94,7 @@ async def play(
 async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping[str, Any]]:
     started_at = now()
     reply = await send(step.request)
-    offer = stage.offer(first=step.index == 0)
+    offer = stage.offer(step.index == 0, step.user_turn)
     decision = stage.adapter.parse_decision(reply.body, step.request, offer)
     if len(decision.calls) > MOST_CALLS:
         told = f"the reply holds {len(decision.calls)} calls; no more than {MOST_CALLS} are read"
@@ -114,6 +115,7 @@ async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping
         first_token_ms=reply.first_token_ms,
         request_id=reply.request_id,
         retries=reply.retries,
+        said=step.said,
     )
     return turn, reply.body
 

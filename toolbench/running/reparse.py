@@ -42,10 +42,11 @@ def reparse(log: RunLog) -> Iterator[Difference]:
     suites, conditions = log.header.load_suites(), log.header.load_conditions()
     for attempt in log.attempts:
         suite = suites[attempt.suite]
+        case = suite.case_by_key[attempt.lang, attempt.case_id]
         model = ModelConfig(attempt.provider, attempt.model, attempt.protocol, "")
         stage = Stage(
-            suite,
-            suite.case_by_key[attempt.lang, attempt.case_id],
+            suite.of(case),
+            case,
             conditions[attempt.condition],
             model,
             adapter_for(attempt.protocol),
@@ -64,7 +65,7 @@ def _read(stage: Stage, turn: TurnRecord) -> ModelDecision | TransportError:
     )
     try:
         body = _body(stage, str(turn.response["text"]))
-        return stage.adapter.parse_decision(body, request, stage.offer(first=turn.index == 0))
+        return stage.adapter.parse_decision(body, request, stage.offer(turn.index == 0, turn.user_turn))
     except TransportError as fault:
         return fault
 

@@ -308,19 +308,19 @@ class _Matrix:
         case = suite.case_by_key[planned.lang, planned.case_id]
         condition = self._conditions[planned.condition]
         adapter = adapter_for(model.protocol)
-        stage = Stage(suite, case, condition, model, adapter, self._config.loop_limit)
+        seen = suite.of(case)
+        stage = Stage(seen, case, condition, model, adapter, self._config.loop_limit)
         send: Send
         if model.kind == "baseline":
             seed = int(sha256([self._config.seed, list(planned.texts)])[:8], 16)
-            send = _in_process(baseline(model.model, suite.contract, case.lang, seed))
+            send = _in_process(baseline(model.model, seen.contract, case.lang, seed))
         else:
             send = self._limited(
                 lambda request: line.send(lambda there: transport.send(there, adapter, request)), model
             )
-        prompt = f"prompt.{case.lang}" + (f".{condition.prompt}" if condition.prompt else "")
         hashes = {
             **{name: suite.hashes[name] for name in OWN_PARTS if name in suite.hashes},
-            "prompt": suite.hashes[prompt],
+            "prompt": sha256(suite.system(case, condition.prompt)),
             "case": case.hash,
             "config": str(self._header.hashes["config"]),
             **({"header": self._header.seal} if self._header.seal else {}),

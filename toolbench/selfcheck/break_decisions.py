@@ -111,7 +111,7 @@ def _questions(work: Workpiece, scene: Scene) -> Iterator[Breakage]:
 def selection(work: Workpiece) -> Iterator[Breakage]:
     """Another tool, one that does not exist or is not on offer, one more, one less."""
     for site in work.sites:
-        expected = {call.tool for call in site.scene.expect.calls}
+        expected = {name for call in site.scene.expect.calls for name in call.tools}
         yield from _unknown(work, site)
         for tool in work.offered:
             donor = work.donor(tool)
@@ -138,12 +138,14 @@ def _unknown(work: Workpiece, site: Site) -> Iterator[Breakage]:
 
 
 def _one_more(work: Workpiece, scene: Scene) -> Iterator[Breakage]:
-    if not scene.turns or not work.fits(scene):
+    # Where only the end state counts, the path to it is free.
+    if not scene.turns or not scene.expect.calls or not work.fits(scene):
         return
-    expected = {call.tool for call in scene.expect.calls}
+    expected = {name for call in scene.expect.calls for name in call.tools}
+    several = {name for call in scene.expect.calls for name in call.tools if call.at_most != call.at_least}
     for tool in work.offered:
         donor = work.donor(tool)
-        if donor is not None:
+        if donor is not None and tool.name not in several:
             forbidden = tool.name in scene.expect.forbidden_tools
             kind = "one_more_of_the_same_tool" if tool.name in expected else "one_more_tool"
             code = "forbidden_tool" if forbidden else "extra_call"

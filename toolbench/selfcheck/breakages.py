@@ -13,7 +13,14 @@ from itertools import chain
 
 from toolbench.domain.case import Case
 from toolbench.domain.suite import Suite
-from toolbench.selfcheck import break_answers, break_arguments, break_decisions, break_order, break_policy
+from toolbench.selfcheck import (
+    break_answers,
+    break_arguments,
+    break_decisions,
+    break_order,
+    break_outcome,
+    break_policy,
+)
 from toolbench.selfcheck.breaking import Breakage, Workpiece
 from toolbench.selfcheck.donors import Donors
 from toolbench.selfcheck.oracle import perform
@@ -41,6 +48,9 @@ BREAKERS: Sequence[Callable[[Workpiece], Iterator[Breakage]]] = (
     break_policy.done_already,
     break_policy.foreign,
     break_policy.above_limits,
+    break_outcome.forbidden_calls,
+    break_outcome.end_state,
+    break_outcome.other_fields,
     break_answers.missing_pieces,
     break_answers.changed_facts,
     break_answers.invented,

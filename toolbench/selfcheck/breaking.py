@@ -70,7 +70,8 @@ class Workpiece:
     @cached_property
     def offered(self) -> tuple[ToolSpec, ...]:
         """Tools on offer."""
-        return self.performance.suite.contract.offered(self.performance.case.tools)
+        contract = self.performance.suite.contract
+        return contract.offered(self.performance.case.offered(contract.by_name))
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:
@@ -80,8 +81,9 @@ class Workpiece:
     def _sites(self) -> Iterator[Site]:
         by_name = self.performance.suite.contract.by_name
         for scene in self.performance.scenes:
-            waiting = iter(scene.expect.calls)
-            for turn, calls in enumerate(scene.turns):
+            # Calls that follow from the end state alone are not expected as they are.
+            waiting = (call for call in scene.expect.calls for _ in range(call.at_least))
+            for turn, calls in enumerate(scene.turns if scene.expect.calls else ()):
                 for position, call in enumerate(calls):
                     yield Site(scene, turn, position, call, next(waiting), by_name[call.tool])
 

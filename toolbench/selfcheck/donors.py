@@ -40,9 +40,10 @@ class Donors:
         self._known: dict[str, dict[str, Mapping[str, JSON]]] = {}
         for case in suite.cases:
             if case.lang == lang:
+                tools = suite.of(case).contract.by_name
                 for tool, arguments in _calls(case):
                     # A frozen history may hold a mistake of the assistant on purpose.
-                    if tool in suite.contract.by_name and not suite.contract.by_name[tool].issues(arguments):
+                    if tool in tools and not tools[tool].issues(arguments):
                         self._known.setdefault(tool, {})[canonical_json(dict(arguments))] = arguments
 
     def known(self, tool: str) -> tuple[Mapping[str, JSON], ...]:

@@ -8,6 +8,7 @@ from toolbench.authoring.mutate import mutate_arguments
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.case import Case
 from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.contract import ToolSpec
 from toolbench.domain.suite import Suite
 from toolbench.judging.score import score
 from toolbench.selfcheck.breakages import mutation_score
@@ -27,29 +28,29 @@ def validator_mutations(suites: Sequence[Suite]) -> Section:
     faults, kinds = [], set()
     checked = 0
     for suite in suites:
-        for tool_name, arguments in _expected_calls(suite):
-            tool = suite.contract.by_name[tool_name]
+        for tool, arguments in _expected_calls(suite):
             for mutation in mutate_arguments(tool, arguments):
                 checked += 1
                 kinds.add(mutation.kind)
                 found = {issue.code for issue in tool.issues(mutation.arguments)}
                 if found != mutation.expected_codes:
                     expected, got = sorted(mutation.expected_codes), sorted(found)
-                    where = f"{suite.name}/{tool_name}: {mutation.kind} at {mutation.path}"
+                    where = f"{suite.name}/{tool.name}: {mutation.kind} at {mutation.path}"
                     faults.append(f"{where}: {expected} due, got {got}")
     notes = [f"kinds: {', '.join(sorted(kinds))}"]
     return Section("validator_mutations", "argument faults told apart", checked, faults, notes)
 
 
-def _expected_calls(suite: Suite) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+def _expected_calls(suite: Suite) -> Iterator[tuple[ToolSpec, Mapping[str, JSON]]]:
     seen = set()
     for case in suite.cases:
+        tools = suite.of(case).contract.by_name
         for expect in (case.expect, *(turn.expect for turn in case.turns)):
             for call in expect.calls:
-                key = canonical_json([call.tool, dict(call.arguments)])
+                key = canonical_json([call.tool, dict(tools[call.tool].parameters), dict(call.arguments)])
                 if key not in seen:
                     seen.add(key)
-                    yield call.tool, call.arguments
+                    yield tools[call.tool], call.arguments
 
 
 def broken_conversations() -> Section:

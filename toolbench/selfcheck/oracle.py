@@ -106,14 +106,15 @@ class Performance:
 
 def perform(suite: Suite, case: Case, condition: Condition = AUTO) -> Performance:
     """Return the perfect performance of a case under a condition it is admitted to."""
+    suite = suite.of(case)
     executor = Executor(suite.contract, suite.executor, case.lang, condition.error_hints)
     _, frozen = ready_history(case, executor)
     calls_possible = condition.tools == "on" and condition.tool_choice != "none"
-    offered = tuple(tool.name for tool in suite.contract.offered(case.tools))
     results: list[CallRecord] = list(frozen)
     scenes = []
     for index, expect in enumerate((case.expect, *(turn.expect for turn in case.turns))):
-        turns = _turns(suite, expect) if calls_possible and expect.call_allowed else ()
+        offered = case.offered(suite.contract.by_name, index)
+        turns = _turns(suite, case, expect) if calls_possible and expect.call_allowed else ()
         made = [
             executor.run(ToolCall(f"call_{number}", call.tool, call.text, call.arguments), number, offered)
             for number, turn in enumerate(turns)
@@ -127,14 +128,29 @@ def perform(suite: Suite, case: Case, condition: Condition = AUTO) -> Performanc
     return Performance(suite, case, tuple(scenes), tuple(frozen))
 
 
-def _turns(suite: Suite, expect: Expectation) -> Turns:
-    """Return the expected calls: one a turn where they follow from each other or policy says so."""
-    calls = tuple(Proposal(call.tool, dict(call.arguments)) for call in expect.calls)
+def _turns(suite: Suite, case: Case, expect: Expectation) -> Turns:
+    """Return the expected calls: one a turn where they follow from each other or policy says so.
+
+    A case that says only what must be written in the end is played by writing it.
+    """
+    calls = tuple(
+        Proposal(call.tool, dict(call.arguments)) for call in expect.calls for _ in range(call.at_least)
+    ) or tuple(_written(suite, case))
     policy = expect.parallel or suite.rules.parallel
     dependent = any({other.tool for other in calls} & set(suite.rules.needed(call.tool)) for call in calls)
     if expect.order == "strict" or policy == "forbidden" or dependent:
         return tuple((call,) for call in calls)
     return (calls,) if calls else ()
+
+
+def _written(suite: Suite, case: Case) -> Iterator[Proposal]:
+    """Yield the calls that leave what a case wants to be written."""
+    for expected in case.end_state.written if case.end_state else ():
+        for tool in suite.contract.tools:
+            fields = {name: value for name, value in expected.fields.items() if name in tool.properties}
+            if tool.leaves == expected.object and not tool.issues(fields):
+                yield Proposal(tool.name, fields)
+                break
 
 
 @dataclass(frozen=True)
@@ -205,7 +221,7 @@ def ask_words(suite: Suite, case: Case, name: str) -> Sequence[str]:
     """Return the declared ways to ask for an argument, the longest (the least like a stem) first."""
     words = [
         word
-        for tool in suite.contract.offered(case.tools)
+        for tool in suite.contract.offered(case.offered(suite.contract.by_name))
         for word in tool.ask_words.get(name, {}).get(case.lang, ())
     ]
     return sorted(dict.fromkeys(words), key=len, reverse=True) or [name]

@@ -116,7 +116,7 @@ def rehearse(
         body = move.body(turn, to_wire) if isinstance(move, Move) else move
         return Response(200, {}, json.dumps(body, ensure_ascii=False), body, 0.0)
 
-    stage = Stage(suite, case, condition, model, adapter_for(model.protocol))
+    stage = Stage(suite.of(case), case, condition, model, adapter_for(model.protocol))
     planned = AttemptKey(*model.key, suite.name, case.lang, condition.name, case.id, 0)
     return finished(
         play(stage, planned, "rehearsal", {"case": case.hash, "contract": suite.contract.hash}, send)

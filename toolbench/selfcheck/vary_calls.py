@@ -10,7 +10,8 @@ from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.selfcheck.breaking import Workpiece
-from toolbench.selfcheck.rehearse import Proposal
+from toolbench.selfcheck.oracle import ask_words, frames
+from toolbench.selfcheck.rehearse import Move, Proposal
 from toolbench.selfcheck.varying import Variation, every_call, every_call_turn
 
 Text = Callable[[Mapping[str, JSON]], str]
@@ -95,6 +96,8 @@ def free_choices(work: Workpiece) -> Iterator[Variation]:
     """What the case or the schema leaves free: accepted values, optional arguments, defaults."""
     for site in work.sites:
         for name, values in site.expected.accept.items():
+            if name not in site.call.arguments:
+                continue
             for value in values:
                 changed = Proposal(site.tool.name, {**site.call.arguments, name: value})
                 yield Variation("accepted_value", work.with_call(site, changed), f"{name}={value!r}")
@@ -108,6 +111,40 @@ def free_choices(work: Workpiece) -> Iterator[Variation]:
                 given = {**site.call.arguments, name: schema["default"]}
                 script = work.with_call(site, Proposal(site.tool.name, given))
                 yield Variation("default_given", script, name)
+
+
+def asked_first(work: Workpiece) -> Iterator[Variation]:
+    """What the user would tell is asked for before anything is called, all at once or slot by slot."""
+    performance = work.performance
+    for scene in performance.scenes:
+        slots = list(performance.case.replies(scene.index))
+        if not slots or not scene.turns:
+            continue
+        frame = frames(work.lang)["field"]
+        asked = [
+            frame.replace("{}", ask_words(performance.suite, performance.case, slot)[0]) for slot in slots
+        ]
+        for kind, texts in (("asked_at_once", [" ".join(asked)]), ("asked_one_by_one", asked)):
+            moves = (*(Move(text=text) for text in texts), *scene.moves)
+            yield Variation(kind, performance.script_with(scene.index, moves), texts[0])
+
+
+def other_calls(work: Workpiece) -> Iterator[Variation]:
+    """A call that is as good, one that may be made as well, one that need not be made."""
+    for site in work.sites:
+        for other in site.expected.others:
+            call = Proposal(other.tool, dict(other.arguments))
+            yield Variation("other_call", work.with_call(site, call), other.tool)
+
+
+def lists_in_other_order(work: Workpiece) -> Iterator[Variation]:
+    """A list that the case takes in any order, backwards."""
+    for site in work.sites:
+        for path, rule in site.expected.compare.items():
+            value = site.call.arguments.get(path)
+            if rule.unordered and isinstance(value, list) and len(value) > 1:
+                changed = Proposal(site.tool.name, {**site.call.arguments, path: value[::-1]})
+                yield Variation("list_in_other_order", work.with_call(site, changed), path)
 
 
 def _respelled(call: Proposal, text: Text) -> Proposal:
