@@ -135,6 +135,12 @@ def run_all(page: Any) -> bool:
     return bool(page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')"))
 
 
+def errors(page: Any) -> list[str]:
+    """Return the last line of every traceback in the notebook: why Run All did not go through."""
+    boxes = page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.error']")
+    return [text.strip().splitlines()[-1] for text in boxes.all_inner_texts() if text.strip()]
+
+
 def artifact(page: Any, name: str, whole: bool = False) -> None:
     """Keep a picture of what is visible, or of the whole page, where CI collects artefacts, if it does."""
     folder = os.environ.get("TOOLBENCH_ARTIFACTS")

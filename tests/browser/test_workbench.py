@@ -12,7 +12,7 @@ from typing import Any
 import papermill
 import pytest
 
-from tests.browser.lab import SLOW, artifact, jupyterlab, open_notebook, run_all, watch
+from tests.browser.lab import SLOW, artifact, errors, jupyterlab, open_notebook, run_all, watch
 from tests.support import ROOT
 from toolbench.domain.labels import LABELS_NAME
 from toolbench.domain.log import RunLog
@@ -83,9 +83,9 @@ def prepare(place: Path, cases: list[str]) -> None:
 def show(page: Any, home: str) -> Any:
     """Open the notebook, run all of it twice, and return the workbench that is there then."""
     open_notebook(page, home, "bench.ipynb")
-    assert run_all(page)
+    assert run_all(page), errors(page)
     page.locator(".toolbench").wait_for(timeout=SLOW)
-    assert run_all(page), "the second execution fails"
+    assert run_all(page), ["the second execution fails", *errors(page)]
     bench = page.locator(".toolbench")
     bench.wait_for(timeout=SLOW)
     page.evaluate("() => window.jupyterapp.commands.execute('application:toggle-left-area')")
