@@ -13,9 +13,12 @@ from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.gates import evaluate
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import GROUP
+from toolbench.numbers.tables import Parts, records
 
 OBJECTIVES: Mapping[str, int] = {"pass_rate": 1, "unsafe_call_rate": -1, "cost_per_completed": -1}
 """Metric → 1 where more is better, -1 where less is."""
+RIVALS = ["suite", "lang", "condition", "currency"]
+"""Rows that agree in these can be held against each other."""
 
 
 def pareto(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -44,8 +47,15 @@ def pareto(scored: ScoredRun, gates: Mapping[str, Any] | None = None) -> pd.Data
     rows = table.reset_index()
     rows.insert(len(GROUP), "gates", [outcomes.get(key, "none") for key in order])
     rows["currency"] = [currencies.get(key) for key in order]
-    rows["dominated_by"] = [_dominators(rows, index) for index in range(len(rows))]
-    known = _candidates(rows)
+    known = (rows["gates"] != "fail") & rows[list(OBJECTIVES)].notna().all(axis=1)
+    rivals = Parts(rows[known], RIVALS)
+    rows["dominated_by"] = pd.Series(
+        [
+            _dominators(row, rivals.of(tuple(row[name] for name in RIVALS))) if ok else ()
+            for row, ok in zip(records(rows), known, strict=True)
+        ],
+        dtype=object,
+    )
     rows["efficient"] = pd.array(
         [not by if ok else None for by, ok in zip(rows["dominated_by"], known, strict=True)], dtype="boolean"
     )
@@ -63,18 +73,10 @@ def _outcomes(scored: ScoredRun, gates: Mapping[str, Any] | None) -> dict[tuple[
     return found
 
 
-def _candidates(rows: pd.DataFrame) -> pd.Series[bool]:
-    return (rows["gates"] != "fail") & rows[list(OBJECTIVES)].notna().all(axis=1)
-
-
-def _dominators(rows: pd.DataFrame, index: int) -> tuple[str, ...]:
-    row = rows.iloc[index]
-    arm = ["suite", "lang", "condition", "currency"]
-    rivals = rows[_candidates(rows) & (rows[arm] == row[arm]).all(axis=1) & (rows.index != index)]
-    objectives = list(OBJECTIVES)
-    gain = rivals[objectives].to_numpy(dtype=float) - row[objectives].to_numpy(dtype=float)
+def _dominators(row: Mapping[str, Any], rivals: pd.DataFrame) -> tuple[str, ...]:
+    """Return who of a row's rivals (itself among them) is ahead of it."""
+    gain = rivals[list(OBJECTIVES)].to_numpy(dtype=float) - [row[name] for name in OBJECTIVES]
     gain *= np.array(list(OBJECTIVES.values()))
     better = (gain >= 0).all(axis=1) & (gain > 0).any(axis=1)
     names = rivals[list(PlayerKey._fields)].itertuples(index=False, name=None)
-    found = tuple("/".join(name) for name, ahead in zip(names, better, strict=True) if ahead)
-    return found if bool(_candidates(rows).iloc[index]) else ()
+    return tuple("/".join(name) for name, ahead in zip(names, better, strict=True) if ahead)

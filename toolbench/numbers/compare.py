@@ -34,7 +34,7 @@ from toolbench.numbers.paired import (
 from toolbench.numbers.pairing import Faced, Loss, Metric
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.sides import Side, Sided, lonely_groups, pair_groups, part_of, side_of
-from toolbench.numbers.tables import groups, records
+from toolbench.numbers.tables import Parts, groups, records
 
 SHOWN = (
     "pass_rate",
@@ -289,19 +289,18 @@ class _Pair:
         self.unpaired = lonely_groups(left, right, self.shared)
         self.rows: list[dict[str, Any]] = []
         self.cases: list[pd.DataFrame] = []
+        cut = [[Parts(f, GROUP) for f in (s.attempts, s.planned, s.findings)] for s in (left, right)]
         for key, keys in pairs.items():
             named = dict(zip(self.shared, key, strict=True)) | {"before": left.label, "after": right.label}
-            both = list(zip((left, right), keys, strict=True))
-            ours, theirs = ((_of_group(s.attempts, k), _of_group(s.planned, k)) for s, k in both)
-            faced = Faced(ours, theirs, metrics)
+            both = [[part.of(k) for part in parts] for parts, k in zip(cut, keys, strict=True)]
+            faced = Faced(*((attempts, planned) for attempts, planned, _ in both), metrics)
             self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
             models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
             self.rows += [{**named, "models": models, **_row(faced, m, rule)} for m in metrics]
             if rule.brief:
                 continue
-            found = [_of_group(side.findings, k) for side, k in both]
             scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
-            self.cases.append(_case_rows(*scored, *found).assign(**named))
+            self.cases.append(_case_rows(*scored, *(findings for _, _, findings in both)).assign(**named))
 
 
 def _plain(frame: pd.DataFrame) -> list[JSON]:
@@ -320,10 +319,6 @@ def _metrics(names: Sequence[str]) -> list[Metric]:
     if not names:
         raise InputError(f"compare: name a metric to compare; there are: {', '.join(known)}")
     return [known[name] for name in names]
-
-
-def _of_group(frame: pd.DataFrame, key: tuple[str, ...]) -> pd.DataFrame:
-    return frame[(frame[GROUP] == list(key)).all(axis=1)]
 
 
 def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:

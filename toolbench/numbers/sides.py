@@ -85,7 +85,9 @@ def select(scored: ScoredRun, label: str | None = None, **where: str) -> Side:
 
 
 def _where(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
-    return frame[(frame[list(where)] == list(where.values())).all(axis=1)]
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return frame
 
 
 Sided = Side | ScoredRun | pd.DataFrame | str | Path

@@ -25,6 +25,17 @@ def positions(frame: pd.DataFrame, keys: Sequence[str]) -> dict[Key, NDArray[np.
     return dict(found)
 
 
+class Parts:
+    """The rows of each group of a frame, looked up without going through all of them."""
+
+    def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
+        self._frame, self._rows = frame, positions(frame, keys)
+
+    def of(self, key: Key) -> pd.DataFrame:
+        """Return the rows of one group, none for a group that is not there."""
+        return self._frame.iloc[self._rows.get(key, np.array([], dtype=np.intp))]
+
+
 def groups(frame: pd.DataFrame, keys: Sequence[str]) -> Iterator[tuple[Key, pd.DataFrame]]:
     """Yield every group of a frame in order of first appearance, its key always a tuple."""
     for key, rows in frame.groupby(list(keys), sort=False, observed=True):
