@@ -145,7 +145,8 @@ class _Groups:
         self._columns = {name: made[name].to_numpy() for name in _NEEDED}
         self._nothing = np.array([], dtype=np.intp)
         self.rows = positions(made, keys)
-        self._quantiles = self._ends()
+        self._quantiles = [quantile for quantile in QUANTILES if self._wanted(quantile.name)]
+        self._ends = self._quantile_ends()
 
     def _wanted(self, name: str) -> bool:
         return not self._names or name in self._names
@@ -173,17 +174,17 @@ class _Groups:
             yield figure(total.name, value, value, unit=total.unit)
         if self._repeats is not None:
             yield from self._repeats.figures(key)
-        for quantile in QUANTILES:
+        for quantile in self._quantiles:
             known = scored[quantile.column][~np.isnan(scored[quantile.column])]
             at = float(np.quantile(known, quantile.share)) if len(known) else None
-            ends = self._quantiles.get((key, quantile), NONE)
+            ends = self._ends.get((key, quantile), NONE)
             yield figure(quantile.name, at, None, len(known), *ends, unit=quantile.unit)
         yield from self._spending(group)
 
-    def _ends(self) -> dict[tuple[Key, Quantile], Interval]:
+    def _quantile_ends(self) -> dict[tuple[Key, Quantile], Interval]:
         """Return the interval of every quantile of every group, computed side by side."""
         found: dict[tuple[Key, Quantile], Observed] = {}
-        for quantile in QUANTILES if any(self._wanted(quantile.name) for quantile in QUANTILES) else ():
+        for quantile in self._quantiles:
             values, scored = self._columns[quantile.column], self._columns["scored"].astype(bool)
             for key, rows in self.rows.items():
                 known = rows[scored[rows] & ~np.isnan(values[rows])]

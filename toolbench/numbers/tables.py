@@ -119,17 +119,18 @@ class PerCase:
         above, below = self._above[rows], self._below[rows]
         low, high, clusters = self._clusters.of(key)
         macro, classes = self._macro(rows, above, below)
+        sums, cases, left = (above.sum(0), below.sum(0)), (below > 0).sum(0), self._open[rows].sum(0)
         for column, rate in enumerate(self._rates):
-            numerator, denominator = int(above[:, column].sum()), int(below[:, column].sum())
+            numerator, denominator = (int(sum_[column]) for sum_ in sums)
             value = ratio(numerator, denominator)
             numerator = numerator if denominator else 0
             yield {
                 **figure(rate.name, value, numerator, denominator, low[column], high[column], rate.unit),
-                "cases": int((below[:, column] > 0).sum()),
+                "cases": int(cases[column]),
                 "clusters": int(clusters[column]),
                 "macro": macro[column],
                 "classes": classes[column],
-                "to_review": int(self._open[rows, column].sum()),
+                "to_review": int(left[column]),
             }
 
     def _macro(
