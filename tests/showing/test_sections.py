@@ -198,7 +198,7 @@ def test_every_failed_cell_leads_to_its_conversation_and_no_passed_one_does(doss
     page = html.join(cases(dossier)).html
     talks = dossier.talks.on_page().html
     for arm in dossier.arms:
-        for (player, case), (_, scored, passed) in dossier.by_case(arm).items():
+        for (player, case), (scored, passed, _) in dossier.by_case(arm).items():
             link = dossier.talks.link(player, arm, case)
             if player in dossier.subjects and passed < scored:
                 assert link is not None

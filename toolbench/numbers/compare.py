@@ -293,7 +293,8 @@ class _Pair:
         for key, keys in pairs.items():
             named = dict(zip(self.shared, key, strict=True)) | {"before": left.label, "after": right.label}
             both = [[part.of(k) for part in parts] for parts, k in zip(cut, keys, strict=True)]
-            faced = Faced(*((attempts, planned) for attempts, planned, _ in both), metrics)
+            ours, theirs = ((attempts, planned) for attempts, planned, _ in both)
+            faced = Faced(ours, theirs, metrics)
             self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
             models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
             self.rows += [{**named, "models": models, **_row(faced, m, rule)} for m in metrics]

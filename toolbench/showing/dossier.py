@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pandas as pd
 
-from toolbench.domain.keys import AttemptKey, PlayerKey
+from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import Attempt
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.gates import MIN_N, GateReport, GateResult, default_gates, evaluate
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.tables import groups, records
@@ -30,6 +31,14 @@ Place = tuple[str, Arm]
 """A player, and where it was asked."""
 
 
+class Tally(NamedTuple):
+    """Attempts at a case: those with a verdict, those that pass, and those left to a person."""
+
+    judged: int
+    passed: int
+    review: int
+
+
 @dataclass
 class Seen:
     """What one pass over the complete records gathers."""
@@ -41,8 +50,6 @@ class Seen:
     """Player → setting → what was asked, sent and honoured → requests."""
     returned: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Player → the model its replies name → replies."""
-    last_errors: dict[AttemptKey, str] = field(default_factory=dict)
-    """Attempt → ``permanent``, ``temporary`` or ``rejected``, by its last result that is an error."""
 
     def add(self, attempt: Attempt, player: str) -> None:
         """Take one record."""
@@ -53,12 +60,6 @@ class Seen:
                 self.settings[player][name][told[0], told[1], told[2]] += 1
             if turn.decision.returned_model:
                 self.returned[player][turn.decision.returned_model] += 1
-        failed = [call for call in attempt.calls if call.result is not None and call.result.is_error]
-        if failed:
-            last = failed[-1]
-            kinds = {True: "permanent", False: "temporary"}
-            permanent = last.result.permanent if last.result and last.rejection is None else None
-            self.last_errors[attempt.key] = kinds.get(permanent, "rejected")  # type: ignore[arg-type]
 
 
 class Dossier:
@@ -144,14 +145,10 @@ class Dossier:
         return next((code for code in DANGEROUS if code in found), found.most_common(1)[0][0])
 
     @cached_property
-    def in_review(self) -> pd.DataFrame:
-        """Attempts that only a person can decide on: everything found in them is unclear."""
-        findings = self.view.findings
-        keys = [*GROUP, "player", "case_id", "repetition"]
-        if not (findings["layer"] == "review").any():
-            return findings.iloc[:0][keys]
-        only = findings.assign(other=findings["layer"] != "review").groupby(keys)["other"].any()
-        return only[~only].reset_index()[keys]
+    def in_review(self) -> int:
+        """How many attempts of the subjects only a person can decide on: they are in no share."""
+        frame = self.view.attempts
+        return int(frame.loc[frame["player"].isin(self.subjects), COUNT.review].sum())
 
     @cached_property
     def fixed(self) -> bool:
@@ -239,36 +236,26 @@ class Dossier:
             talks.add(attempt, player)
         return seen, talks
 
-    @cached_property
-    def recoveries(self) -> Mapping[tuple[str, Arm, str], tuple[int, int]]:
-        """Player, arm and kind of an attempt's last error → right answers after an error, and all of them."""
-        found: dict[tuple[str, Arm, str], tuple[int, int]] = {}
-        frame = self.view.attempts
-        columns = [*GROUP, "case_id", "repetition", "recoveries", "recoveries_right", "player"]
-        for *names, due, right, player in frame[frame["recoveries"] > 0][columns].itertuples(index=False):
-            kind = self.seen.last_errors.get(AttemptKey(*names), "rejected")
-            key = player, Arm(*names[3:6]), kind
-            known = found.get(key, (0, 0))
-            found[key] = known[0] + int(right), known[1] + int(due)
-        return found
-
-    def by_case(self, arm: Arm) -> Mapping[tuple[str, str], tuple[int, int, int]]:
-        """Return ``(player, case)`` → attempts made, scored and passed."""
+    def by_case(self, arm: Arm) -> Mapping[tuple[str, str], Tally]:
+        """Return ``(player, case)`` → what came of its attempts."""
         return self._by_case.get((arm.suite, arm.lang, arm.condition), {})
 
     @cached_property
-    def _by_case(self) -> Mapping[tuple[Any, ...], Mapping[tuple[str, str], tuple[int, int, int]]]:
+    def _by_case(self) -> Mapping[tuple[Any, ...], Mapping[tuple[str, str], Tally]]:
         frame = self.view.attempts
+        review = frame[COUNT.review].fillna(0)
         plain = frame[["suite", "lang", "condition", "player", "case_id"]].assign(
-            scored=frame["scored"].astype(bool), passed=frame["passed"].fillna(0)
+            judged=frame["scored"].astype(bool) & (review == 0),
+            passed=frame["passed"].fillna(0) * (1 - review),
+            review=review,
         )
-        found: dict[tuple[Any, ...], dict[tuple[str, str], tuple[int, int, int]]] = {}
+        found: dict[tuple[Any, ...], dict[tuple[str, str], Tally]] = {}
         for arm, rows in groups(plain, ["suite", "lang", "condition"]):
             sums = rows.groupby(["player", "case_id"], sort=False).agg(
-                made=("scored", "size"), scored=("scored", "sum"), passed=("passed", "sum")
+                judged=("judged", "sum"), passed=("passed", "sum"), review=("review", "sum")
             )
             found[arm] = {
-                key: (int(row[0]), int(row[1]), int(row[2]))
+                key: Tally(*map(int, row))
                 for key, row in zip(sums.index, sums.itertuples(index=False, name=None), strict=True)
             }
         return found

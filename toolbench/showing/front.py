@@ -97,7 +97,8 @@ def warnings(dossier: Dossier) -> Iterator[tuple[str, str]]:
         yield "bad", say("warn.control", number=calls)
     for line in _unlike(dossier):
         yield "unsure", line
-    reviewed, scored = len(dossier.in_review), int(view.attempts["scored"].sum())
+    mine = view.attempts["player"].isin(dossier.subjects)
+    reviewed, scored = dossier.in_review, int(view.attempts.loc[mine, "scored"].sum())
     if scored and reviewed > REVIEW_ABOVE * scored:
         yield "unsure", say("warn.review", share=say.share(reviewed, scored), number=reviewed)
     cut = _only(dossier, "truncated_text")
@@ -291,7 +292,7 @@ def cell(dossier: Dossier, player: str, arm: Arm) -> Page | str:
     shown = Markup("<b>{}</b> {}").format(told, SIGNS[outcome])
     lost = [
         say(f"lost.{name}", number=f"{rows[name]['value']:.0f}")
-        for name in ("unsupported", "transport_errors")
+        for name in ("to_review", "unsupported", "transport_errors")
         if rows[name]["value"]
     ]
     if worst:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from toolbench.showing import html
-from toolbench.showing.dossier import Dossier
+from toolbench.showing.dossier import Dossier, Tally
 from toolbench.showing.html import Page, esc
 from toolbench.showing.model_blocks import step
 from toolbench.showing.view import Arm
@@ -35,8 +35,8 @@ def grid(dossier: Dossier, arm: Arm, players: Sequence[str]) -> Page:
     subjects = [player for player in players if player in dossier.subjects]
 
     def passed(case: str) -> float:
-        rows = [counts.get((player, case), (0, 0, 0)) for player in subjects]
-        return sum(row[2] for row in rows) / max(1, sum(row[1] for row in rows))
+        rows = [counts[player, case] for player in subjects if (player, case) in counts]
+        return sum(row.passed for row in rows) / max(1, sum(row.judged for row in rows))
 
     number = dossier.view.arms.index(arm)
     rows = Markup("").join(
@@ -55,9 +55,9 @@ def grid(dossier: Dossier, arm: Arm, players: Sequence[str]) -> Page:
         for name in SHOW
     )
     sums = "; ".join(
-        f"{player}: {sum(counts.get((player, case), (0, 0, 0))[2] for case in names)}"
-        f"/{sum(counts.get((player, case), (0, 0, 0))[1] for case in names)}"
+        f"{player}: {sum(row.passed for row in mine)}/{sum(row.judged for row in mine)}"
         for player in players
+        for mine in [[row for (who, _), row in counts.items() if who == player]]
     )
     caption = say("grid.caption", arm=dossier.arm_name(arm), number=len(names))
     page = Markup(
@@ -71,9 +71,9 @@ def _row(dossier: Dossier, arm: Arm, case: str, players: Sequence[str]) -> Marku
     counts = dossier.by_case(arm)
     mine = [counts.get((player, case)) for player in players]
     judged = [
-        row[2] == row[1]
+        row.passed == row.judged
         for player, row in zip(players, mine, strict=True)
-        if row and row[1] and player in dossier.subjects
+        if row and row.judged and player in dossier.subjects
     ]
     kind = " ".join(
         [*(["pass"] if all(judged) and judged else []), *(["same"] if len(set(judged)) < 2 else [])]
@@ -84,13 +84,14 @@ def _row(dossier: Dossier, arm: Arm, case: str, players: Sequence[str]) -> Marku
     return Markup('<tr class="{}"><th scope=row>{}</th>{}</tr>').format(kind, esc(case), cells)
 
 
-def _cell(dossier: Dossier, arm: Arm, case: str, player: str, row: tuple[int, int, int] | None) -> Markup:
+def _cell(dossier: Dossier, arm: Arm, case: str, player: str, row: Tally | None) -> Markup:
     if row is None:
         return Markup("<td class=none>–</td>")
-    _, scored, passed = row
-    if not scored:
+    open_ = dossier.say("grid.review", number=row.review) if row.review else ""
+    if not row.judged and not open_:
         return Markup("<td class=none>{}</td>").format(dossier.say("lost.short"))
     link = dossier.talks.link(player, arm, case)
-    text = f"{passed}/{scored}"
-    inner = Markup('<a href="{}">{}</a>').format(link, text) if link else Markup(text)
-    return Markup("<td class=s{}>{}</td>").format(step(passed, scored), inner)
+    text = " ".join([*([f"{row.passed}/{row.judged}"] if row.judged else []), *([open_] if open_ else [])])
+    inner = Markup('<a href="{}">{}</a>').format(link, text) if link else esc(text)
+    kind = f"s{step(row.passed, row.judged)}" if row.judged else "none"
+    return Markup("<td class={}>{}</td>").format(kind, inner)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.rows import FLAGS
 from toolbench.numbers.tables import groups
 from toolbench.showing import html
@@ -33,15 +34,20 @@ def share(metric: str) -> Column:
 
 
 def rate(dossier: Dossier, row: Mapping[str, Any]) -> str | Page:
-    """Return a row of a metrics frame as a cell."""
-    if not row["denominator"] or pd.isna(row["value"]):
-        return NOTHING
+    """Return a row of a metrics frame as a cell; what is left to a person bounds it."""
     say = dossier.say
+    left = 0 if pd.isna(row["to_review"]) else int(row["to_review"])
+    if not row["denominator"] or pd.isna(row["value"]):
+        return say("rate.review", number=left) if left else NOTHING
     percent = say.share(row["numerator"], row["denominator"])
     ends = say.span(row["ci_low"], row["ci_high"])
     counts = f"{row['numerator']:.0f}/{row['denominator']:.0f}"
-    small = f"{counts} [{ends}]" if ends else counts
-    return Page(Markup("{}<br><small>{}</small>").format(percent, small), f"{percent} ({small})")
+    small = [f"{counts} [{ends}]" if ends else counts]
+    if left:
+        low, high = sorted((row["worst"], row["best"]))
+        small.append(say("rate.bounds", ends=say.span(low, high), number=left))
+    lines = Markup("").join(Markup("<br><small>{}</small>").format(line) for line in small)
+    return Page(Markup("{}{}").format(percent, lines), f"{percent} ({'; '.join(small)})")
 
 
 def seen(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:
@@ -78,25 +84,6 @@ def quantile(metric: str) -> Column:
         return dossier.say.time(rows[metric]["value"])
 
     return shown
-
-
-def recovered(kind: str) -> Column:
-    """Return a column with the answers that were right after errors of one kind."""
-
-    def shown(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str | Page:
-        right, due = dossier.recoveries.get((player, arm, kind), (0, 0))
-        percent, counts = dossier.say.share(right, due), f"{right}/{due}"
-        if not due:
-            return NOTHING
-        return Page(Markup("{}<br><small>{}</small>").format(percent, counts), f"{percent} ({counts})")
-
-    return shown
-
-
-def to_review(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:
-    """Return how many attempts only a person can decide on."""
-    frame = dossier.in_review
-    return str(int(((frame["player"] == player) & _at(frame, arm)).sum()))
 
 
 def tokens(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:
@@ -139,6 +126,7 @@ BLOCKS = (
             "precision": share("tool_precision"),
             "recall": share("tool_recall"),
             "asked": share("clarification_rate"),
+            "needless": share("needless_question_rate"),
             "unsafe": share("unsafe_call_rate"),
         },
     ),
@@ -170,12 +158,11 @@ BLOCKS = (
         "answer",
         {
             "support": share("final_answer_support"),
-            "false": having("false_success", "claimed_action_without_success", "hidden_tool_failure"),
+            "false": share("false_claim_rate"),
             "invented": having("invented_value", "fact_mismatch", "missing_fact"),
-            "permanent": recovered("permanent"),
-            "temporary": recovered("temporary"),
-            "rejected": recovered("rejected"),
-            "review": to_review,
+            "permanent": share("permanent_error_recovery"),
+            "temporary": share("temporary_error_recovery"),
+            "review": total("to_review"),
         },
     ),
     Block(
@@ -265,7 +252,7 @@ def by_class(dossier: Dossier, player: str) -> Page:
     """Return passed and scored attempts by class of case, folded: a row a class, a column an arm."""
     say = dossier.say
     frame = dossier.view.attempts
-    mine = frame[(frame["player"] == player) & frame["scored"].astype(bool)]
+    mine = frame[(frame["player"] == player) & frame["scored"].astype(bool) & (frame[COUNT.review] == 0)]
     columns: dict[str, pd.DataFrame] = {}
     for arm, _ in dossier.places(player, dossier.main):
         here = mine[_at(mine, arm)]
