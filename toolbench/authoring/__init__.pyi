@@ -1,6 +1,7 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
 from . import importing as importing
 from . import lint as lint
+from . import traces as traces
 from .generate import write as write
 from .importing import mcp_server as mcp_server
 from .importing import openapi as openapi

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.cli.plain import EXISTING, item, listed, plain_errors, say
+from toolbench.cli.traces import traces
 
 if TYPE_CHECKING:
     from toolbench.authoring.importing import Material, Written
-
-LISTED = 40
-"""Lines of one kind that are printed; the rest is counted."""
 
 
 @click.group(name="import")
@@ -146,9 +144,9 @@ def cases(file: Path, suite: str, tools: Path | None, lang: str | None, into: Pa
         material = import_cases(str(file), names, lang)
         tell(material, write_cases(into, suite, material))
         return
-    listed = read_source(f"openai-tools:{tools}")
-    found = import_cases(str(file), [tool["name"] for tool in listed.tools], lang)
-    material = replace(listed, cases=found.cases, remarks=(*listed.remarks, *found.remarks))
+    offered = read_source(f"openai-tools:{tools}")
+    found = import_cases(str(file), [tool["name"] for tool in offered.tools], lang)
+    material = replace(offered, cases=found.cases, remarks=(*offered.remarks, *found.remarks))
     tell(material, write_suite(into, suite, material))
 
 
@@ -166,8 +164,11 @@ def config(file: Path, suites: tuple[str, ...], to: Path) -> None:
     """
     from toolbench.authoring.importing import import_config
 
-    _list("changed or left out", import_config(file, to, suites))
+    listed("changed or left out", import_config(file, to, suites))
     item(f"{to}: written")
+
+
+import_.add_command(traces)
 
 
 def _import(kind: str, source: str, fallback: str, **options: Any) -> None:
@@ -196,22 +197,13 @@ def finish_import(
 
 def tell(material: Material, written: Written) -> None:
     """Print what was left out, guessed, refused by lint, and written; exit by lint's word."""
-    _list("changed or left out", material.remarks)
-    _list("guessed; confirm in tools.json or with --effect", material.guesses)
-    _list("lint", [str(problem) for problem in written.problems])
+    listed("changed or left out", material.remarks)
+    listed("guessed; confirm in tools.json or with --effect", material.guesses)
+    listed("lint", [str(problem) for problem in written.problems])
     item(f"{', '.join(str(path) for path in written.files)}: written")
     counts = f"{len(material.tools)} tools, {len(material.cases)} cases"
     say(f"{counts}; {len(material.guesses)} guesses, {len(written.problems)} lint problems")
     sys.exit(1 if written.problems else 0)
-
-
-def _list(title: str, lines: Sequence[str]) -> None:
-    if lines:
-        say(f"{title}:", err=True)
-    for line in lines[:LISTED]:
-        item(f"  {line}", err=True)
-    if len(lines) > LISTED:
-        say(f"  … and {len(lines) - LISTED} more", err=True)
 
 
 @click.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ class _SomePath(click.Path):
 
 
 EXISTING = _SomePath(path_type=Path)
+LISTED = 40
+"""Lines of one kind that are printed; the rest is counted."""
 PORT = click.IntRange(0, 65535)
 PRIVATE = ("aiohttp", "httpx", "httpcore", "yarl")
 """Modules whose errors may quote an address with a key in it: only their type is told."""
@@ -45,6 +47,16 @@ def say(text: object, err: bool = False) -> None:
 def item(text: object, err: bool = False) -> None:
     """Print one line, whatever is in it."""
     say(str(text).replace("\n", "\\n"), err=err)
+
+
+def listed(title: str, lines: Sequence[str]) -> None:
+    """Print lines of one kind under a title, the first of them; the rest is counted."""
+    if lines:
+        say(f"{title}:", err=True)
+    for line in lines[:LISTED]:
+        item(f"  {line}", err=True)
+    if len(lines) > LISTED:
+        say(f"  … and {len(lines) - LISTED} more", err=True)
 
 
 def _unexpected(fault: Exception) -> str:

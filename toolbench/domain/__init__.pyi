@@ -75,6 +75,7 @@ from .record import Status as Status
 from .record import ToolResult as ToolResult
 from .record import TurnRecord as TurnRecord
 from .rich import html_table as html_table
+from .rules import NO_RULES as NO_RULES
 from .rules import Branch as Branch
 from .rules import Rules as Rules
 from .suite import Suite as Suite

@@ -68,7 +68,8 @@ class TurnRecord:
 
     ``said`` is what the user said before it where that depended on what was asked; ``settings`` maps a
     setting to what was asked, sent and honoured (``None``: cannot be known);
-    ``response`` holds status, kept headers and the complete text; times are in milliseconds.
+    ``response`` holds status, kept headers and the complete text; times are in milliseconds, ``None`` where
+    a conversation was imported from a place that keeps none.
     """
 
     index: int
@@ -81,7 +82,7 @@ class TurnRecord:
     response: Mapping[str, JSON]
     decision: ModelDecision
     started_at: str
-    latency_ms: float
+    latency_ms: float | None
     first_token_ms: float | None = None
     request_id: str | None = None
     retries: Sequence[Mapping[str, JSON]] = ()
@@ -192,7 +193,9 @@ class RunHeader:
     """First line of a log: everything that is fixed before the first request.
 
     ``suites`` are complete snapshots, so a log is scored without any other file; ``config`` is the recorded
-    configuration; ``plan`` can be derived from both.
+    configuration; ``plan`` can be derived from both. ``imported`` says that nothing was played: its
+    ``sources`` are the files that the conversations come from, ``made`` lists what is there, an attempt's
+    key and the number of its repetitions.
     """
 
     run_id: str
@@ -208,11 +211,15 @@ class RunHeader:
     labels: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
     seal: str | None = None
+    imported: Mapping[str, JSON] | None = None
     type: Literal["run"] = "run"
 
     def to_json(self) -> dict[str, JSON]:
-        """Return the header line as a plain object."""
-        return asdict(self)
+        """Return the header line as a plain object; one of a run that was played says nothing of imports."""
+        data = asdict(self)
+        if self.imported is None:
+            del data["imported"]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunHeader:
@@ -240,7 +247,14 @@ class RunHeader:
 
         Player → suite → language → condition → repetition → case: neighbours share system prompt and
         tools, which a server with a prefix cache rewards, and a run that stops early has whole repetitions.
+        What was imported was never planned: there is what there is.
         """
+        if self.imported is not None:
+            for *names, repetitions in self.imported["made"]:
+                provider, model, protocol, suite, lang, condition, case_id = names
+                for repetition in range(repetitions):
+                    yield AttemptKey(provider, model, protocol, suite, lang, condition, case_id, repetition)
+            return
         suites = suites or self.load_suites()
         conditions = self.load_conditions()
         for player in self.players:

@@ -39,7 +39,8 @@ class ScoredRun:
         One row a proposed call: the group columns, ``case_id``, ``scenario``, ``case_class``, ``repetition``,
         ``index``, ``turn``, ``tool``, ``raw_arguments``, ``state``, ``tier``, ``repairs``, ``origins``
         (a tuple of ``path: where from``, see :func:`toolbench.judging.provenance.origins`), ``role``
-        (``expected``, ``extra``, ``corrected``, ``repeat`` beyond what is allowed, ``poll`` within it),
+        (``expected``, ``extra``, ``corrected``, ``repeat`` beyond what is allowed, ``poll`` within it,
+        ``free`` where no call is due),
         ``exact``, ``normalized``, ``codes``, ``effect`` (``read``,
         ``write``, missing for an unknown tool), ``nested`` (an argument is an object or a list), ``error``
         (code of the result where that is an error).

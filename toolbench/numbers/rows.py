@@ -140,7 +140,7 @@ def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | Non
         "error": judged.problem or (str(attempt.error["message"]) if attempt.error else None),
         "scored": verdict is not None,
         "turns": len(attempt.turns),
-        "latency_ms": sum(turn.latency_ms for turn in attempt.turns) if attempt.turns else None,
+        "latency_ms": _total([turn.latency_ms for turn in attempt.turns]),
         "first_token_ms": first.first_token_ms if first else None,
         "input_tokens": _total([usage.input for usage in usages]),
         "output_tokens": _total([usage.output for usage in usages]),

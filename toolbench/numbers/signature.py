@@ -30,6 +30,9 @@ USUAL: Mapping[str, str | bool | None] = {
 NO_SETTINGS = "none"
 """A baseline has no sampling settings; it agrees with any."""
 
+IMPORTED = "imported"
+"""Settings of conversations that were not played here: nobody knows them, so they agree with no others."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -83,6 +86,8 @@ class _Part:
         return ",".join(changed) or "usual"
 
     def settings(self) -> str:
+        if self.header.imported is not None:
+            return IMPORTED
         for run in self.header.config["runs"]:
             if PlayerKey.of(run) == PlayerKey.of(self.player):
                 return _short([run["settings"], run["extra_body"]])

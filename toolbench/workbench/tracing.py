@@ -111,7 +111,8 @@ def _origins(verdict: Verdict) -> Iterator[Page]:
 def _turn(turn: TurnRecord, calls: Sequence[CallRecord], entry: Mapping[str, Any] | None) -> Iterator[Page]:
     body: Any = turn.request.get("body", {})
     tools = body.get("tools") or []
-    told = f"HTTP {turn.response['status']} after {turn.latency_ms:.0f} ms"
+    after = "" if turn.latency_ms is None else f" after {turn.latency_ms:.0f} ms"
+    told = f"HTTP {turn.response['status']}{after}"
     yield html.heading(f"Turn {turn.index + 1} — {told}", 4)
     offered = ", ".join(name for name, _ in offers(tools)) or "none"
     yield html.folded(f"Sent: tools as the provider saw them ({offered})", _tools(tools))

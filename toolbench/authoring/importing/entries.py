@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolbench.authoring.importing.effects import guess_effect
 from toolbench.authoring.importing.schemas import EMPTY, usable_schema
@@ -46,8 +46,20 @@ class FoundTool:
     beside: Iterable[str] = field(default_factory=tuple)
 
 
-def entries(found: Iterable[FoundTool]) -> tuple[list[JSON], list[str], dict[str, JSON]]:
-    """Return entries of ``tools.json``, a remark for everything that changed or is missing, result schemas.
+class Entries(NamedTuple):
+    """Entries of ``tools.json``; a remark for everything that changed or is missing; what goes beside.
+
+    ``outputs`` holds result schemas by name, ``names`` the name here by the name as found.
+    """
+
+    tools: list[JSON]
+    remarks: list[str]
+    outputs: dict[str, JSON]
+    names: dict[str, str]
+
+
+def entries(found: Iterable[FoundTool]) -> Entries:
+    """Return what a suite can say of tools.
 
     A tool that cannot be offered at all is left out with its reason; so is the second of two equal names.
     """
@@ -58,6 +70,7 @@ def entries(found: Iterable[FoundTool]) -> tuple[list[JSON], list[str], dict[str
     remarks: list[str] = []
     seen: set[str] = set()
     outputs: dict[str, JSON] = {}
+    names: dict[str, str] = {}
     for index, tool in enumerate(found):
         shown = _shown(tool.name) if isinstance(tool.name, str) and tool.name else f"tool {index + 1}"
         if shown in seen:
@@ -71,10 +84,11 @@ def entries(found: Iterable[FoundTool]) -> tuple[list[JSON], list[str], dict[str
             continue
         made[entry["name"]] = entry
         taken.add(entry["name"])
+        names[str(tool.name)] = entry["name"]
         if tool.output is not None:
             outputs[entry["name"]] = tool.output
         remarks += [f"{shown}: {_line(text)}" for text in told]
-    return list(made.values()), remarks, outputs
+    return Entries(list(made.values()), remarks, outputs, names)
 
 
 def _entry(tool: FoundTool, index: int, taken: Container[str]) -> tuple[dict[str, JSON], list[str]]:

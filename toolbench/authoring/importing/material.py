@@ -24,6 +24,8 @@ class Material:
         What could not be carried over or was carried over changed, one line each, by name.
     outputs
         JSON Schema of a tool's results, by tool, where the source has one.
+    names
+        What a tool is called here, by what the source calls it, where the source is a list of tools.
     """
 
     origin: str
@@ -31,6 +33,7 @@ class Material:
     cases: Sequence[JSON] = ()
     remarks: Sequence[str] = ()
     outputs: Mapping[str, JSON] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def guesses(self) -> list[str]:

@@ -56,12 +56,13 @@ def import_openapi(source: str, tags: Sequence[str] = (), only: Sequence[str] = 
         found.append(_tool(name, operation, document, remarks))
     if not found:
         raise SuiteError(f"{path}: no operation in it{' with these tags or ids' if tags or only else ''}")
-    tools, told, outputs = entries(found)
-    if not tools:
-        raise SuiteError(f"{path}: no operation could become a tool: {told[0]}")
+    made = entries(found)
+    if not made.tools:
+        raise SuiteError(f"{path}: no operation could become a tool: {made.remarks[0]}")
     info = document.get("info")
     title = f"{info.get('title')} {info.get('version')}" if isinstance(info, dict) else path.name
-    return Material(f"operations of the OpenAPI document {title}", tools, (), (*remarks, *told), outputs)
+    origin = f"operations of the OpenAPI document {title}"
+    return Material(origin, made.tools, (), (*remarks, *made.remarks), made.outputs)
 
 
 class _Plain(yaml.SafeLoader):

@@ -6,6 +6,7 @@ Each entry shows by its keys which shape it has; a whole request body with ``too
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def import_tool_list(source: str) -> Material:
     path = Path(source)
     values, remarks = read_values(path)
     made = from_values(values, str(path))
-    return Material(f"tools of {path.name}", made.tools, (), (*remarks, *made.remarks), made.outputs)
+    return replace(made, origin=f"tools of {path.name}", remarks=(*remarks, *made.remarks))
 
 
 def from_values(values: list[JSON], where: str) -> Material:
@@ -54,11 +55,12 @@ def from_values(values: list[JSON], where: str) -> Material:
             _sort(entry, found, remarks)
         else:
             remarks.append(f"{str(entry)[:40]!r}: left out: not an object")
-    tools, told, outputs = entries(found)
-    if not tools:
-        why = "; ".join([*remarks, *told][:3])
+    made = entries(found)
+    told = (*remarks, *made.remarks)
+    if not made.tools:
+        why = "; ".join(told[:3])
         raise SuiteError(f"{where}: no tool in it that could be used{': ' if why else ''}{why}")
-    return Material(where, tools, (), (*remarks, *told), outputs)
+    return Material(where, made.tools, (), told, made.outputs, made.names)
 
 
 def _entries(values: list[JSON]) -> Iterator[JSON]:
