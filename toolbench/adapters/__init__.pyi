@@ -13,7 +13,6 @@ from .samples import Sample as Sample
 from .samples import mismatches as mismatches
 from .samples import sample_offer as sample_offer
 from .samples import sample_request as sample_request
-from .shapes import count_of as count_of
 from .shapes import items_of as items_of
 from .shapes import object_at as object_at
 from .shapes import objects_of as objects_of

@@ -14,7 +14,8 @@ from toolbench.authoring.traces.detecting import saved_in
 from toolbench.authoring.traces.placing import Placed, Placing, Shelf
 from toolbench.authoring.traces.saved import Saved
 from toolbench.domain.canonical import JSON
-from toolbench.domain.config import BUILT_IN_CONDITIONS, Config
+from toolbench.domain.condition import BUILT_IN_CONDITIONS
+from toolbench.domain.config import Config
 from toolbench.domain.environment import code_commit, now, versions
 from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt, RunHeader
