@@ -96,7 +96,7 @@ class MadeCall:
 class Segment:
     """Everything from one user message to the model's answer to it.
 
-    ``free`` says that only the end state counts and the path to it is the model's own affair.
+    ``free`` says that no call is due, or only the end state counts: which are made is the model's own affair.
     """
 
     index: int
@@ -233,7 +233,7 @@ class Trace:
             turns = [turn for turn in stretch if turn.decision.kind != "text" or turn is stretch[-1]]
             if turns:
                 calls = [call for call in self.calls if call.segment == index]
-                free = self.case.end_state is not None and not expect.calls
+                free = not expect.calls and (self.case.end_state is not None or not expect.call_required)
                 segments.append(Segment(index, expect, turns, calls, free and expect.call_allowed))
         return tuple(segments)
 
