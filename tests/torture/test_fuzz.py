@@ -1,6 +1,7 @@
 """Made-up input for everything that reads what others wrote: an answer or one line, never anything else."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from toolbench.adapters import adapter_for
 from toolbench.adapters.streams import assemble
 from toolbench.adapters.wire import Offer, Request
 from toolbench.authoring.lint import lint
+from toolbench.domain import labels
 from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME, RunLog
@@ -207,3 +209,27 @@ def test_every_suite_is_read_or_refused(part: str, data: st.DataObject, tmp_path
         return
     assert suite.cases
     list(lint([folder]))
+
+
+@fuzzed
+@given(data=st.data())
+def test_every_label_is_used_or_named(data: st.DataObject, tmp_path: Path) -> None:
+    case = make_case(user="Hello!", expect={"kind": "text"})
+    attempt = attempt_of(case, [said("hi")], SUITE.keep([case]))
+    kept = labels.label(attempt, "judge", "unclear", "fail", who="somebody", note="why")
+    whole = json.loads(json.dumps(kept.to_json()))
+    if data.draw(st.booleans()):
+        line = json.dumps(data.draw(damaged(whole)))
+    else:
+        line = data.draw(st.sampled_from(CORPUS["lines"]) | st.text(max_size=50)).replace("\n", " ")
+    (tmp_path / labels.LABELS_NAME).write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
+    known = {attempt.key: labels.digest(attempt)}
+    try:
+        found = labels.read(tmp_path, known, "judge")
+    except LogError as fault:
+        assert "\n" not in str(fault)  # noqa: PT017 - being refused is as good as being read
+        return
+    # A lone CR ends a line as well, as everywhere.
+    lines = re.split("\r\n?|\n", line)
+    assert len(found.found) + len(found.problems) == sum(bool(one.strip()) for one in lines)
+    assert all("\n" not in problem for problem in found.problems)
