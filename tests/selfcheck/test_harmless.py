@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.judging.suites import SUITES, one_of_each
 from toolbench.domain.suite import Suite
-from toolbench.judging import answers, decisions, matching, normalizers, provenance
+from toolbench.judging import facts, matching, normalizers
+from toolbench.judging.reading import reader, russian_words
 from toolbench.selfcheck.harmless import FalseAlarms, false_alarms, variations
 from toolbench.selfcheck.rehearse import judge
 
@@ -69,11 +72,38 @@ def test_spellings_that_only_a_normaliser_knows_are_counted_apart() -> None:
     assert result.alarms == []
 
 
-@pytest.mark.xfail(reason="blinds a function the new judge no longer uses: to be rewritten", strict=False)
-def test_a_judge_that_reads_text_byte_by_byte_raises_alarms(monkeypatch: pytest.MonkeyPatch) -> None:
-    for home in (answers, decisions, provenance):
-        monkeypatch.setattr(home, "normalize", lambda text: text)
-    assert {"in_capitals", "in_bold"} & {alarm.kind for alarm in false_alarms([(DELIVERY, [QUOTE])]).alarms}
+@pytest.fixture
+def afresh() -> Iterator[None]:
+    """Forget what was read, before and after: a blinded judge must read for itself and leave nothing."""
+    memories = (reader._read, facts.wanted)
+    for memory in memories:
+        memory.cache_clear()
+    yield
+    for memory in memories:
+        memory.cache_clear()
+
+
+def alarming(*cases: str) -> set[str]:
+    found = false_alarms([(DELIVERY, [DELIVERY.case_by_key["ru", name] for name in cases])])
+    return {alarm.kind for alarm in found.alarms}
+
+
+@pytest.mark.usefixtures("afresh")
+def test_a_judge_that_knows_words_by_their_letters_raises_alarms(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = ("quote_complete", "direct_lookup", "cancel_explicit")
+    assert alarming(*cases) == set()
+    reader._read.cache_clear()
+    facts.wanted.cache_clear()
+    monkeypatch.setattr(russian_words.Token, "lemma", property(lambda token: token.text))
+    assert "in_capitals" in alarming(*cases)
+
+
+@pytest.mark.usefixtures("afresh")
+def test_a_judge_that_takes_marks_for_words_raises_alarms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "prepared", lambda text: (text, False))
+    monkeypatch.setattr(reader, "prose", lambda text: text)
+    found = false_alarms([(DELIVERY, one_of_each(DELIVERY))])
+    assert "in_angle_quotes" in {alarm.kind for alarm in found.alarms}
 
 
 def test_a_judge_without_normalisers_raises_alarms(monkeypatch: pytest.MonkeyPatch) -> None:

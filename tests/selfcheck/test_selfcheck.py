@@ -55,6 +55,7 @@ def test_everything_shipped_is_in_order_and_the_result_is_text_and_json(root: Pa
         "perfect_player",
         "mutation_score",
         "false_alarm_rate",
+        "labelled_replies",
     ]
     assert data["sections"]["mutation_score"]["figures"]["score"] == 1
     assert data["sections"]["false_alarm_rate"]["figures"]["rate"] == 0

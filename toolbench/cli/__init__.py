@@ -11,7 +11,7 @@ from __future__ import annotations
 import click
 
 from toolbench.cli.authoring import generate, lint
-from toolbench.cli.checking import selfcheck
+from toolbench.cli.checking import label, selfcheck
 from toolbench.cli.experimenting import experiment
 from toolbench.cli.importing import import_, new
 from toolbench.cli.judging import agreement, compare, gate, promote, report, score, trends
@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 PLAY = (init, run, models, serve)
 JUDGE = (score, agreement, report, compare, trends, replay, experiment, gate, promote)
-MAKE = (new, import_, lint, generate, selfcheck)
+MAKE = (new, import_, lint, generate, selfcheck, label)
 """Commands by what one does: play a matrix, look at what came of it, make suites."""
 
 

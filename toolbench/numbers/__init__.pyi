@@ -35,6 +35,7 @@ from .gates import default_gates as default_gates
 from .gates import evaluate as evaluate
 from .gates import gate as gate
 from .gates import load_gates as load_gates
+from .intervals import wilson as wilson
 from .outputs import errors_csv as errors_csv
 from .outputs import report_text as report_text
 from .outputs import safe_cell as safe_cell

@@ -2,7 +2,7 @@
 
 Adapters are held against recorded replies and contracts; the judge against conversations whose right verdict
 is known: broken ones, correct ones broken in every applicable way, correct ones told differently, perfect
-ones.
+ones; and against replies that people wrote and labelled.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from toolbench.domain.case import Case
 from toolbench.domain.suite import Suite, find_suite
 from toolbench.errors import SuiteError
 from toolbench.selfcheck import judge_checks, wire_checks
+from toolbench.selfcheck.corpus import labelled_replies
 from toolbench.selfcheck.section import Section
 from toolbench.selfcheck.traces import trace_suite
 
@@ -85,6 +86,7 @@ def selfcheck(root: Path, *, every_case: bool = False) -> SelfcheckResult:
         judge_checks.perfect_player(suites),
         judge_checks.breakage_score(chosen, sample),
         judge_checks.false_alarm_rate(chosen, sample),
+        labelled_replies(root),
     )
     names = tuple(suite.name for suite in suites)
     return SelfcheckResult(sections, names, round(time.monotonic() - started, 2))

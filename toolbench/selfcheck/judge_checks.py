@@ -19,6 +19,10 @@ from toolbench.selfcheck.rehearsed import Played, attempts_frame, imperfect
 from toolbench.selfcheck.section import Section
 from toolbench.selfcheck.traces import broken_traces
 
+GENERATED = (
+    "generated sentences: they show that no check has stopped working, not how often the judge errs on what "
+    "models write (that is labelled_replies)"
+)
 ORACLE_CONDITIONS = ("auto", "reversed", "forced", "no_tools", "no_hints")
 Chosen = Sequence[tuple[Suite, Sequence[Case]]]
 
@@ -73,7 +77,8 @@ def breakage_score(chosen: Chosen, sample: str) -> Section:
     caught = total.made - len(total.survivors)
     notes = [
         f"mutation score {_percent(total.score)}: {caught} of {total.made} breakages reported with the "
-        f"right code; {len(total.kinds)} kinds, {len(total.codes)} codes; {sample}"
+        f"right code; {len(total.kinds)} kinds, {len(total.codes)} codes; {sample}",
+        GENERATED,
     ]
     figures: dict[str, JSON] = {
         "score": total.score,
@@ -94,6 +99,7 @@ def false_alarm_rate(chosen: Chosen, sample: str) -> Section:
         f"{len(total.kinds)} kinds; {sample}",
         f"{total.strict_by_design} spellings that only a declared normaliser takes for the same: nothing "
         "after normalisation, argument_mismatch in the strict figure by design",
+        GENERATED,
     ]
     figures: dict[str, JSON] = {
         "rate": total.rate,
