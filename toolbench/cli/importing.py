@@ -120,6 +120,23 @@ def openapi(file: Path, tags: tuple[str, ...], operations: tuple[str, ...], **op
 
 
 @import_.command()
+@click.argument("folder", type=EXISTING)
+@_tools_options
+@plain_errors
+def bfcl(folder: Path, **options: Any) -> None:
+    """Single-turn cases of the Berkeley Function-Calling Leaderboard, from the data folder of its package.
+
+    \b
+    Example:
+      pip download --no-deps bfcl-eval && unzip -d bfcl bfcl_eval-*.whl
+      toolbench import bfcl bfcl/bfcl_eval/data --name bfcl
+    """
+    from toolbench.authoring.importing.bfcl import import_bfcl
+
+    finish_import(import_bfcl(str(folder)), "bfcl", **options)
+
+
+@import_.command()
 @click.argument("file", type=EXISTING)
 @click.option("--suite", required=True, help="Suite the cases belong to.")
 @click.option("--tools", type=EXISTING, help="List of tools to make the suite of, when it is not there yet.")
