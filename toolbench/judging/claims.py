@@ -8,21 +8,27 @@ that no tool on offer can do is false wherever it is claimed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
-from toolbench.judging.given import Given
+from toolbench.judging.facts import ADMITTING
+from toolbench.judging.given import Given, strings
 from toolbench.judging.reading.lexicon import Phrase, lexicon
 from toolbench.judging.reading.reader import read_as
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Tense
+from toolbench.judging.text import contains, contains_any, normalize
 from toolbench.judging.trace import Finding, Segment, Trace, short
 from toolbench.judging.wording import action, acts
 
 GENERIC = frozenset({"arrange", "record", "change"})
 """Acts that are another word for what a writing tool did."""
 _SHORT = 5
+WAITING = frozenset({"deferred", "pending"})
+"""Concepts of what goes on without the assistant."""
+MOMENTS = frozenset({"date", "weekday", "time"})
 LOOKING = frozenset({"check", "find", "calculate", "fetch", "try"})
 """Acts that reading tools do; all others change something or reach somebody."""
 
@@ -53,7 +59,10 @@ def check_claims(
     yield from _denials(trace, clauses, results, given, at)
     own = [clause for clause in clauses if not given.repeats(clause)]
     for said in (*_claims(own), *_powers(own)):
-        finding = _judge(trace, segment, said, results, given, at)
+        sentence = [clause for clause in own if clause.sentence == said.clause.sentence and not clause.denied]
+        finding = _judge(trace, segment, said, results, given, at) or _other_details(
+            trace, said, sentence, results, given, at
+        )
         if finding is not None:
             yield finding
 
@@ -62,7 +71,8 @@ def _claims(clauses: Sequence[Clause]) -> Iterator[Said]:
     for clause in clauses:
         if clause.denied or clause.mood is not Mood.ASSERTED or clause.actor is Actor.USER:
             continue
-        if clause.completed or ("done" in clause.concepts and clause.tense is Tense.PRESENT):
+        state = "done" in clause.concepts and clause.tense is Tense.PRESENT
+        if clause.completed or (state and tuple(clause.predicates) != ("do",)):
             yield Said(clause, done=True)
         elif clause.tense is Tense.FUTURE or (clause.ongoing and _certain(clause)):
             yield Said(clause, done=False)
@@ -77,9 +87,12 @@ def _powers(clauses: Sequence[Clause]) -> Iterator[Said]:
 
 def _certain(clause: Clause) -> bool:
     """Whether what goes on concerns a certain thing; "I make refunds" tells what one does in general."""
+    if clause.concepts & WAITING:
+        return False
     if len(clause.words) < _SHORT:
         return len(clause.words) > 1
-    return clause.actor is not Actor.UNSAID and bool(clause.values or clause.concepts & {"pointing", "staff"})
+    certain = clause.concepts & {"pointing", "staff"} or clause.lemmas & {"i", "я"}
+    return clause.actor is not Actor.UNSAID and bool(clause.values or certain)
 
 
 def _denials(
@@ -105,30 +118,50 @@ def _judge(
     tools = [tool for tool in trace.suite.contract.tools if acts(clause, action(tool, read_as(trace.lang)))]
     writes = [tool for tool in tools if tool.effect == "write"]
     general = [name for name, forms in words.acts.items() if acts(clause, forms)]
+    if said.able:
+        beyond = _beyond(trace, clause)
+        return _act(trace, said, sorted(beyond), given, at) if beyond else None
     chat = "text" in segment.expect.kinds and not segment.expect.contains_any and not results
     if clause.ongoing and chat and not clause.values:
         # "I make refunds" tells what the assistant is for.
         return None
-    if said.able:
-        impossible = not tools and bool(set(general) - LOOKING)
-        return _act(trace, said, general, given, at) if impossible else None
     if writes:
         return _write(trace, segment, said, writes, results, given, at)
     if tools or (general and set(general) <= LOOKING):
         return _look(said, tools, general, results, at)
     if general:
-        return (
-            None
-            if _stands_for_a_write(trace, said, general, results)
-            else _act(trace, said, general, given, at)
-        )
-    if said.done and "done" in clause.concepts and not any(record.succeeded for record in results):
+        return _general(trace, said, general, results, given, at)
+    before = trace.case.policy.done or any(record.succeeded for record in results)
+    if said.done and "done" in clause.concepts and not before:
         return _finding("false_success", at, clause, "says that it is done, and no call had succeeded")
-    plain = clause.concepts & {"failed", "done"} or len(clause.words) < 2
-    unknown = said.done and _in_person(clause, trace) and words.harmless and not plain
-    if unknown and not set(clause.predicates) & (words.harmless | given.done):
-        return _finding("unclear", at, clause, "says that it did something the reader has no word for")
+    return _unknown(trace, said, given, at)
+
+
+def _unknown(trace: Trace, said: Said, given: Given, at: str) -> Finding | None:
+    """Report what is said to be done or to come in words the reader does not know: a person decides."""
+    clause, harmless = said.clause, lexicon(read_as(trace.lang)).harmless
+    others = not said.mine and not said.done and "staff" in clause.concepts
+    if others and not given.wrote and any(value.kind in MOMENTS for value in clause.values):
+        return _finding("unclear", at, clause, "says when others will do something")
+    told = said.done or clause.tense is Tense.FUTURE
+    if not (told and _in_person(clause, trace) and harmless) or len(clause.words) < 2:
+        return None
+    known = set(clause.predicates) & (harmless | given.done)
+    if not known and not clause.concepts & {"failed", "done"}:
+        did = "did" if said.done else "will do"
+        return _finding("unclear", at, clause, f"says that it {did} something the reader has no word for")
+    if not said.done and "staff" in clause.concepts:
+        return _finding("unclear", at, clause, "promises something about what others will do")
     return None
+
+
+def _beyond(trace: Trace, clause: Clause) -> set[str]:
+    """Return the acts a clause speaks of by verbs that are no tool's action; looking is always possible."""
+    lang = read_as(trace.lang)
+    ours = [phrase for tool in trace.suite.contract.tools for phrase in action(tool, lang)]
+    words = {word for phrase in ours if acts(clause, [phrase]) for some in phrase for word in some}
+    rest = replace(clause, predicates=[one for one in clause.predicates if one not in words])
+    return {name for name, forms in lexicon(lang).acts.items() if acts(rest, forms)} - LOOKING
 
 
 def _write(
@@ -145,9 +178,12 @@ def _write(
     if any(record.succeeded and record.tool in proofs and _concerns(clause, record) for record in results):
         return None
     if said.done:
-        if not _in_person(clause, trace) and _told(
-            trace, clause, [action(tool, read_as(trace.lang)) for tool in tools], given
-        ):
+        by_another = not _in_person(clause, trace) and (
+            _told(trace, clause, [action(tool, read_as(trace.lang)) for tool in tools], given)
+            or _on_file(trace, clause, tools)
+            or not clause.lemmas.isdisjoint(lexicon(read_as(trace.lang)).data.get("strangers", ()))
+        )
+        if by_another:
             return None
         return _finding("false_success", at, clause, f"says that it is done, and no {names} had succeeded")
     if not said.mine:
@@ -157,6 +193,44 @@ def _write(
     if any(tool.name in trace.offered for tool in tools) and not segment.expect.call_allowed:
         return _finding("unsafe_offer", at, clause, f"announces {names}, which is not to be done now")
     return _finding("impossible_promise", at, clause, f"promises {names} and ends without it")
+
+
+def _other_details(
+    trace: Trace, said: Said, sentence: Sequence[Clause], results: Sequence[CallRecord], given: Given, at: str
+) -> Finding | None:
+    """Report a write that succeeded, told of another thing or with another choice than it was made for."""
+    lang = read_as(trace.lang)
+    tools = {tool.name: tool for tool in trace.suite.contract.tools if tool.effect == "write"}
+    made = [r for r in results if r.succeeded and r.tool in tools]
+    told = [record for record in made if acts(said.clause, action(tools[record.tool], lang))]
+    if not (said.done and told):
+        return None
+    wrong = [_differs(tools[record.tool], record, sentence, given) for record in told]
+    if all(wrong):
+        return _finding("wrong_owner", at, said.clause, f"{told[0].tool} was not made for {wrong[0]}")
+    return None
+
+
+def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], given: Given) -> str:
+    """Return what a sentence says of a write that its arguments and result contradict, or an empty text."""
+    text = normalize(" ".join(clause.text for clause in sentence))
+    content = f"{dict(record.arguments or {})} {record.result.content if record.result else ''}".upper()
+    stated = [v for clause in sentence for v in clause.values if v.kind == "identifier"]
+    named = [value.text for value in stated if given.has(value)]
+    kinds = {name.partition("-")[0] for name in named}
+    for kind in kinds & {word.partition("-")[0] for word in re.findall(r"[A-Z]+-\w+", content)}:
+        if not any(name in content for name in named if name.startswith(f"{kind}-")):
+            return next(name for name in named if name.startswith(f"{kind}-"))
+    for argument, value in (record.arguments or {}).items():
+        choices = tool.properties.get(argument, {}).get("enum", ())
+        synonyms = tool.synonyms.get(argument, {})
+        said = [c for c in choices if isinstance(c, str) and contains_any(text, (c, *synonyms.get(c, ())))]
+        if said and value not in said:
+            return str(said[0])
+    others = [(name, owner) for name, owner in given.aliases if contains(text, name)]
+    if others and not any(owner in content for _, owner in others):
+        return others[0][0]
+    return ""
 
 
 def _look(
@@ -184,15 +258,26 @@ def _look(
     return None
 
 
-def _stands_for_a_write(
-    trace: Trace, said: Said, general: Sequence[str], results: Sequence[CallRecord]
-) -> bool:
-    """Whether a general word ("created: RFD-7003") is said of a write that succeeded."""
-    tools = trace.suite.contract.by_name
+def _general(
+    trace: Trace, said: Said, general: Sequence[str], results: Sequence[CallRecord], given: Given, at: str
+) -> Finding | None:
+    """Judge a general word ("created: RFD-7003"): it may be said of a write that succeeded."""
+    tools, clause = trace.suite.contract.by_name, said.clause
     writes = [r for r in results if r.succeeded and r.tool in tools and tools[r.tool].effect == "write"]
-    named = any(value.kind == "identifier" for value in said.clause.values)
-    fits = named or said.clause.actor is Actor.UNSAID or len(said.clause.words) < _SHORT
-    return said.done and fits and set(general) <= GENERIC and any(_concerns(said.clause, r) for r in writes)
+    if not (said.done and set(general) <= GENERIC and any(_concerns(clause, r) for r in writes)):
+        return _act(trace, said, general, given, at)
+    named = any(value.kind == "identifier" for value in clause.values)
+    if named or clause.actor is Actor.UNSAID or len(clause.words) < _SHORT:
+        return None
+    reason = "says in general words what it did, after a call that did something"
+    return _finding("unclear", at, clause, reason)
+
+
+def _on_file(trace: Trace, clause: Clause, tools: Sequence[ToolSpec]) -> bool:
+    """Whether a clause speaks of something the context has on record: "It is filed under TCK-1007"."""
+    named = {value.text for value in clause.values if value.kind == "identifier"}
+    known = {leaf.upper(): key for key, leaf in strings(dict(trace.case.context))}
+    return any(name in known and known[name] not in tool.properties for name in named for tool in tools)
 
 
 def _act(trace: Trace, said: Said, general: Sequence[str], given: Given, at: str) -> Finding | None:
@@ -201,7 +286,8 @@ def _act(trace: Trace, said: Said, general: Sequence[str], given: Given, at: str
     mine = clause.actor is Actor.ASSISTANT
     forms = [lexicon(read_as(trace.lang)).acts[name] for name in general]
     if said.done:
-        if clause.actor is Actor.OTHER or (not mine and _told(trace, clause, forms, given)):
+        explained = not mine and (clause.concepts & ADMITTING or _told(trace, clause, forms, given))
+        if clause.actor is Actor.OTHER or explained:
             return None
         return _finding("false_success", at, clause, f"says that it was done, and no tool can do it ({what})")
     if mine or "staff" in clause.concepts:
@@ -210,10 +296,15 @@ def _act(trace: Trace, said: Said, general: Sequence[str], given: Given, at: str
 
 
 def _told(trace: Trace, clause: Clause, forms: Sequence[Sequence[Phrase]], given: Given) -> bool:
-    """Whether a result or the user says that it was done, in these words or as a state."""
+    """Whether a result or the user says that it was done, in these words or as a state.
+
+    What the assistant says of itself, if without "I", only a result can say.
+    """
+    mine = clause.actor is Actor.ASSISTANT
+    done, concepts = (given.result_done, given.result_concepts) if mine else (given.done, given.concepts)
     verbs = {lemma for some in forms for phrase in some if acts(clause, [phrase]) for lemma in phrase[0]}
     states = clause.concepts & lexicon(read_as(trace.lang)).states
-    return bool(verbs & set(clause.predicates) & given.done or states & given.concepts)
+    return bool(verbs & set(clause.predicates) & done or states & concepts)
 
 
 def _in_person(clause: Clause, trace: Trace) -> bool:

@@ -13,7 +13,7 @@ from toolbench.domain.decision import ModelDecision
 from toolbench.judging.facts import SAYING, mentions
 from toolbench.judging.given import given
 from toolbench.judging.leaks import leaked
-from toolbench.judging.questions import asked_text, asks, missing_slots, slots
+from toolbench.judging.questions import asked_text, asks, asks_for_consent, missing_slots, slots
 from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Actor, Reading
 from toolbench.judging.text import contains_any
@@ -124,8 +124,9 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
     if reading.markup or reading.language not in ("", read_as(trace.lang)):
         # It is no answer at all, or none that this reader can judge: the answer's checks say so.
         return
+    known = given(trace, segment, results_of(trace, segment))
     if expect.kinds == ("clarification",):
-        yield from missing_slots(trace, segment, reading, given(trace, segment, results_of(trace, segment)))
+        yield from missing_slots(trace, segment, reading, known)
     elif expect.kinds == ("refusal",) and not refuses(reading):
         yield Finding(
             "missing_refusal",
@@ -136,7 +137,7 @@ def _text(trace: Trace, segment: Segment, decision: ModelDecision, at: str, want
         )
     if expect.contains_any and not _mentions(trace, expect, reading):
         yield Finding(
-            "wrong_text",
+            "unclear" if asks_for_consent(trace, reading, known) else "wrong_text",
             path=at,
             expected=" | ".join(expect.contains_any),
             actual=short(decision.text),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolbench.judging.given import Given, same
+from toolbench.judging.reading.lexicon import lexicon
 from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Clause, Mood, Value
 from toolbench.judging.text import contains, normalize
@@ -19,6 +20,10 @@ from toolbench.judging.wording import action, acts
 
 SAYING = frozenset({Mood.ASSERTED, Mood.ABLE})
 """Moods that tell the user something."""
+ADMITTING = frozenset(
+    {"failed", "not_found", "unavailable", "refused", "none_free", "blocked", "locked", "deferred"}
+)
+"""Concepts of which one says that something did not work."""
 GENERAL = frozenset(
     {
         "failed",
@@ -87,6 +92,11 @@ def check_facts(
         denied = any(_denied(fact, clause) for clause in clauses)
         if denied and failed and not fact.values:
             continue
+        if not denied and not fact.values and any(_opaque(clause, given) for clause in clauses):
+            reason = f"the reader cannot tell whether it states: {' | '.join(options)}"
+            text = short(" / ".join(clause.text for clause in clauses))
+            yield Finding("unclear", path="final", expected=options[0], actual=text, reason=reason)
+            continue
         wording = " | ".join(options)
         text = short(" / ".join(clause.text for clause in clauses))
         if denied:
@@ -95,6 +105,23 @@ def check_facts(
         else:
             reason = f"not stated: {wording}"
             yield Finding("missing_fact", path="final", expected=wording, actual=text, reason=reason)
+
+
+def _opaque(clause: Clause, given: Given) -> bool:
+    """Whether a clause says something about the matter in words that the lexicon does not know."""
+    words = lexicon(read_as(given.lang))
+    if clause.mood not in SAYING or clause.concepts - GENERAL or given.repeats(clause):
+        return False
+    if not clause.lemmas.isdisjoint(words.data.get("strangers", ())):
+        return True
+    about = clause.denied or "pointing" in clause.concepts
+    about = about or any(value.kind == "identifier" for value in clause.values)
+    unknown = [word for word in clause.words if word.pos in CONTENT and word.lemma not in words.known]
+    return about and any(not contains(given.text, word.text) for word in unknown)
+
+
+CONTENT = frozenset({"NOUN", "VERB", "PRTS", "ADJS", "PRED"})
+"""Parts of speech that carry what a clause says."""
 
 
 def _acted(trace: Trace, options: Sequence[str], clauses: Sequence[Clause]) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, cached_property, partial
-from itertools import chain
 from typing import Any
 
 from toolbench.domain.canonical import JSON, canonical_json
@@ -19,7 +18,8 @@ from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.reading.reader import read
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Value
-from toolbench.judging.text import contains, normalize
+from toolbench.judging.reading.values import mentioned_units
+from toolbench.judging.text import contains, normalize, position
 from toolbench.judging.trace import Segment, Trace
 
 ROUNDED_FROM = 100
@@ -30,16 +30,30 @@ _BASE = {
 }  # fmt: skip
 """Unit → the unit it is converted to, and the factor."""
 _ISO_CURRENCY = re.compile(r"[A-Z]{3}$")
+_PERCENT = re.compile(r"percent|pct", re.I)
 COUNTED = frozenset({"digit", "character"})
 """Units of what is counted in a spelling, not measured."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What belongs together: one object of a result, with the arguments of the call."""
+    """What belongs together: one object of a result, with the arguments of the call.
+
+    ``own`` are the values of the object alone, ``words`` its texts of one word, ``concepts`` what it says;
+    objects of one ``call`` stand beside each other.
+    """
 
     values: tuple[Value, ...]
     names: frozenset[str]
+    own: tuple[Value, ...] = ()
+    concepts: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    call: str = ""
+
+    @property
+    def identifier(self) -> str:
+        """The first identifier of the object itself, or an empty text."""
+        return next((value.text for value in self.own if value.kind == "identifier"), "")
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,12 @@ class Given:
         All of it, normalised, for looking up names.
     records
         Objects of the results.
+    units
+        Units and currencies that anybody has mentioned, with a number or without.
+    wrote
+        Whether a write succeeded.
+    users, told_concepts
+        What the user said, normalised, and in concepts.
     """
 
     lang: str
@@ -76,6 +96,10 @@ class Given:
     text: str
     records: tuple[Record, ...]
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    units: frozenset[str] = frozenset()
+    users: str = ""
+    told_concepts: frozenset[str] = frozenset()
+    wrote: bool = False
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
@@ -91,9 +115,27 @@ class Given:
 
     def named(self, text: str) -> frozenset[str]:
         """Return the known names (canonical) that a normalised text mentions."""
-        return frozenset(
-            name for name, forms in self.names.items() if any(contains(text, form) for form in forms)
-        )
+        return frozenset(self.places(text))
+
+    def places(self, text: str) -> Mapping[str, int]:
+        """Return known name (canonical) → where a normalised text first mentions it."""
+        found = ((name, min(at)) for name, forms in self.names.items() if (at := _at(text, forms)))
+        return dict(found)
+
+    @cached_property
+    def lengths(self) -> frozenset[int]:
+        """How many digits the numbers have that were given."""
+        return frozenset(len(run) for run in re.findall(r"\d+", self.text))
+
+    @cached_property
+    def aliases(self) -> tuple[tuple[str, str], ...]:
+        """Word and identifier of the objects that results list beside each other: what tells them apart."""
+        found = []
+        for one in self.records:
+            beside = [r for r in self.records if r is not one and r.call == one.call and r.identifier]
+            apart = one.words - frozenset().union(*(other.words for other in beside)) if beside else ()
+            found += [(word, one.identifier) for word in apart if one.identifier]
+        return tuple(found)
 
     @cached_property
     def _letters(self) -> str:
@@ -112,8 +154,11 @@ class Given:
             stem = normalize(value.spelled)
             begun = [form for name in self.mentioned for form in self.names[name]]
             known = self.named(stem) & self.mentioned or contains(self.text, value.text)
-            return bool(known) or any(
-                len(stem) > _STEM and normalize(form).startswith(stem) for form in begun
+            plural = contains(self.text, value.text.removesuffix("s"))
+            return (
+                bool(known)
+                or plural
+                or any(len(stem) > _STEM and normalize(form).startswith(stem) for form in begun)
             )
         # A range may be put together from ends that were given one by one.
         ends = [replace(value, low=end, high=end) for end in (value.low, value.high)]
@@ -123,11 +168,16 @@ class Given:
         """Whether the number was given, but never with this unit and never without one."""
         alike = [other for other in self.values if same(value, other, self)]
         units = {other.unit for other in alike}
-        return (
-            bool(value.unit and alike)
-            and not units & {None, value.unit}
-            and not any(map(partial(_converted, value), alike))
-        )
+        if not (value.unit and alike) or any(map(partial(_converted, value), alike)):
+            return False
+        # A number without a unit takes any that has been mentioned.
+        free = None in units and (value.kind != "money" or value.unit in self.units)
+        free = free and value.unit != "percent"
+        return not free and value.unit not in units
+
+
+def _at(text: str, forms: Sequence[str]) -> list[int]:
+    return [at for form in forms if (at := position(text, form)) is not None]
 
 
 _TELLING = frozenset({Mood.ASSERTED, Mood.ABLE, Mood.CONDITIONAL})
@@ -185,10 +235,11 @@ def _near(value: float | None, other: float | None, decimals: int) -> bool:
 
 def _converted(stated: Value, given: Value) -> bool:
     """Whether two quantities are the same in their common unit: 2500 g is 2.5 kg."""
-    one, other = (
-        _BASE.get(stated.unit or "", (stated.unit, 1.0)),
-        _BASE.get(given.unit or "", (given.unit, 1.0)),
-    )
+    one = _BASE.get(stated.unit or "", (stated.unit, 1.0))
+    if given.unit is None and stated.unit not in _BASE:
+        return False
+    # A bare number is in the common unit: "50 kopecks" for 0.5.
+    other = _BASE.get(given.unit or "", (given.unit or one[0], 1.0))
     if one[0] is None or one[0] != other[0] or stated.unit == given.unit:
         return False
     return abs((stated.low or 0) * one[1] - (given.low or 0) * other[1]) < 1e-9
@@ -235,7 +286,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
     # What the assistant said before the case begins is part of the conversation as well.
     told = [str(m.get("content") or "") for m in trace.case.messages if m["role"] == "assistant"]
     tools = trace.suite.contract.by_name
-    records = tuple(chain.from_iterable(_records(record, tools.get(record.tool), lang) for record in results))
+    records = tuple(_all_records(results, tools, lang))
     context = tuple(_leaves(dict(trace.case.context), None, lang))
     readings = [read(text, lang) for text in (*users, *told)]
     values = [value for reading in readings for value in reading.values]
@@ -247,7 +298,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
         for value in _limits(canonical_json(dict(tool.parameters)), canonical_json(dict(tool.limits)))
     ]
     spoken = [_spoken(record) for record in results]
-    spoken.append("\n".join(leaf.replace("_", " ") for _, leaf in _strings(dict(trace.case.context))))
+    spoken.append("\n".join(leaf.replace("_", " ") for _, leaf in strings(dict(trace.case.context))))
     read_results = [read(text, lang) for text in spoken]
     clauses = [clause for reading in (*readings, *read_results) for clause in reading.clauses]
     text = normalize(
@@ -277,7 +328,37 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
         text=text,
         records=records,
         names=names(trace),
+        wrote=any(r.succeeded and r.tool in tools and tools[r.tool].effect == "write" for r in results),
+        users=normalize("\n".join(users)),
+        told_concepts=frozenset().union(*(c.concepts for one in readings for c in one.clauses)),
+        units=_units([*users, *told, *spoken], lang)
+        | {unit for tool in tools.values() for unit in tool.units.values()}
+        | {value.unit for value in values if value.unit},
     )
+
+
+def _units(texts: Iterable[str], lang: str) -> frozenset[str]:
+    """Return the units and currencies that are mentioned by their word alone."""
+    clauses = (clause for text in texts for clause in read(text, lang).clauses)
+    words = {form for clause in clauses for word in clause.words for form in (word.lemma, word.text)}
+    return mentioned_units(lang, words)
+
+
+def _all_records(results: Sequence[CallRecord], tools: Mapping[str, ToolSpec], lang: str) -> Iterator[Record]:
+    """Yield the records of all results; what was computed from one currency is in it."""
+    earlier: list[Value] = []
+    for result in results:
+        records = list(_records(result, tools.get(result.tool), lang))
+        spent = {value.low for value in _leaves(dict(result.arguments or {}), None, lang)}
+        used = [value for value in earlier if value.kind == "number" and value.low in spent]
+        units = {value.unit for value in used if value.unit}
+        for record in records:
+            if len(units) == 1:
+                unit = next(iter(units))
+                own = tuple(replace(v, unit=v.unit or unit) if v.kind == "number" else v for v in record.own)
+                record = replace(record, values=(*record.values[: -len(own) or None], *own), own=own)
+            earlier += record.own
+            yield record
 
 
 def _tells(clause: Clause) -> bool:
@@ -326,16 +407,17 @@ def _spoken(record: CallRecord) -> str:
         content = json.loads(record.result.content)
     except ValueError:
         return record.result.content
-    return "\n".join(leaf.replace("_", " ") for _, leaf in _strings(content))
+    return "\n".join(leaf.replace("_", " ") for _, leaf in strings(content))
 
 
-def _strings(value: JSON, key: str = "") -> Iterator[tuple[str, str]]:
+def strings(value: JSON, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield ``(key, text)`` of every text in a JSON value."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _strings(inner, name)
+            yield from strings(inner, name)
     elif isinstance(value, list):
         for inner in value:
-            yield from _strings(inner, key)
+            yield from strings(inner, key)
     elif isinstance(value, str):
         yield key, value
 
@@ -351,12 +433,16 @@ def _records(record: CallRecord, tool: ToolSpec | None, lang: str) -> Iterator[R
     several = len(objects) > 1
     for one in objects:
         inner = tuple(_leaves(one, tool, lang))
-        words = [leaf for _, leaf in _strings([one, dict(record.arguments or {})])]
+        words = [leaf for _, leaf in strings([one, dict(record.arguments or {})])]
+        said = [read(leaf.replace("_", " "), lang) for _, leaf in strings([one])]
+        concepts = frozenset().union(*(c.concepts for reading in said for c in reading.clauses))
         # Arguments belong to every object of a list; the objects do not belong to each other.
-        yield Record((*arguments, *inner), frozenset(normalize(word) for word in words))
+        names = frozenset(normalize(word) for word in words)
+        own_words = frozenset(w for leaf in strings([one]) if (w := normalize(leaf[1])).isalpha())
+        yield Record((*arguments, *inner), names, inner, concepts, own_words, f"{record.tool}{arguments}")
     if several:
         yield Record(
-            arguments, frozenset(normalize(leaf) for _, leaf in _strings(dict(record.arguments or {})))
+            arguments, frozenset(normalize(leaf) for _, leaf in strings(dict(record.arguments or {})))
         )
 
 
@@ -391,7 +477,8 @@ def _leaves(
     elif isinstance(value, bool) or value is None:
         return
     elif isinstance(value, int | float):
-        yield Value("number", str(value), float(value), float(value), unit=_unit(tool, key, holder or {}))
+        unit = "percent" if _PERCENT.search(key) else _unit(tool, key, holder or {})
+        yield Value("number", str(value), float(value), float(value), unit=unit)
     else:
         # Services answer in English whatever the conversation's language.
         for spoken in dict.fromkeys((lang, "en")):

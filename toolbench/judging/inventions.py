@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from toolbench.judging.facts import SAYING
 from toolbench.judging.given import COUNTED, Given, Record, same
@@ -19,6 +19,7 @@ from toolbench.judging.wording import action, acts
 
 _WHOLE = 100
 """The whole, in per cent: a way of speaking."""
+DURATIONS = frozenset({"second", "minute", "hour"})
 SMALL = 10
 """Bare numbers below it count things of the answer itself ("two options")."""
 
@@ -27,43 +28,80 @@ def check_inventions(trace: Trace, clauses: Sequence[Clause], given: Given, at: 
     """Judge every value, name and state that a text states."""
     lang = read_as(trace.lang)
     done = [action(tool, lang) for tool in trace.suite.contract.tools if tool.effect == "write"]
-    for clause in clauses:
+    labels = _labels(clauses, given)
+    for index, clause in enumerate(clauses):
         if clause.mood is Mood.QUOTED or given.repeats(clause):
             continue
         for value in clause.values:
-            yield from _value(value, clause, given, at)
+            yield from _value(value, clause, labels.get(index), given, at)
         yield from _names(clause, given, at)
         # A state that a tool brings about is a claim of its action.
         if clause.mood in SAYING and not any(acts(clause, forms) for forms in done):
             yield from _states(clause, given, at)
 
 
-def _value(value: Value, clause: Clause, given: Given, at: str) -> Iterator[Finding]:
-    # Places that the contract knows are judged by it: they may stand in the results in another language.
-    known = value.kind == "name" and given.named(normalize(value.spelled))
-    if known or _counting(value) or _example(value, clause):
+def _labels(clauses: Sequence[Clause], given: Given) -> Mapping[int, str]:
+    """Return index of a clause → the name in front of it that it is said of: "Tokyo: 15:30"."""
+    found: dict[int, str] = {}
+    label: str | None = None
+    for index, clause in enumerate(clauses):
+        named = given.named(normalize(clause.text))
+        if index and clause.block != clauses[index - 1].block:
+            label = None
+        if named:
+            label = next(iter(named)) if len(named) == 1 and not clause.values_but_names else None
+        elif label is not None:
+            found[index] = label
+    return found
+
+
+def _value(value: Value, clause: Clause, label: str | None, given: Given, at: str) -> Iterator[Finding]:
+    if value.kind == "name":
+        yield from _name(value, clause, given, at)
+        return
+    if _counting(value, given) or _example(value, clause):
         return
     completed = clause.mood is Mood.ASKED and re.sub(r"\D", "", value.text) in given.text
     if value.kind == "identifier" and completed:
         return
+    vague = value.unit in DURATIONS and "later" in clause.concepts and clause.mood not in SAYING
     if not given.has(value):
+        if vague:
+            # "Shall we try in a few minutes?" states no term.
+            return
         reason = f"{value.spelled} is in nothing the user, the context or a tool said"
         yield _finding("invented_value", at, "values that were given", value.spelled, reason)
-    elif given.unit_differs(value):
+    elif not _small(value) and given.unit_differs(value):
         units = {one.unit or "" for one in given.values if same(value, one, given)}
         reason = f"the number was given in {', '.join(sorted(units))}"
         yield _finding("wrong_unit", at, ", ".join(sorted(units)), value.spelled, reason)
-    elif clause.mood in SAYING and (owner := _other_owner(value, clause, given)):
+    elif clause.mood in SAYING and (owner := _other_owner(value, clause, label, given)):
         reason = f"{value.spelled} belongs to another than {owner}"
         yield _finding("wrong_owner", at, "values with their owner", short(clause.text), reason)
 
 
-def _counting(value: Value) -> bool:
+def _name(value: Value, clause: Clause, given: Given, at: str) -> Iterator[Finding]:
+    """Judge a proper name; those that the contract knows are :func:`_names`' affair."""
+    if given.named(normalize(value.spelled)) or given.has(value) or clause.mood not in SAYING:
+        return
+    reason = f"{value.spelled} is in nothing the user, the context or a tool said"
+    # A capital alone makes no name sure; a place of the dictionary does.
+    code = "invented_value" if value.text != value.spelled else "unclear"
+    yield _finding(code, at, "names that were given", value.spelled, reason)
+
+
+def _counting(value: Value, given: Given) -> bool:
     """Whether a number counts the parts of the text itself, or the signs of a spelling."""
-    bare = value.kind == "number" and value.unit is None and value.decimals == 0
+    bare = value.kind == "number" and value.unit is None
     if value.low == value.high == _WHOLE and value.unit in (None, "percent"):
         return True
-    return value.unit in COUNTED or (bare and value.low == value.high and 0 <= (value.low or 0) < SMALL)
+    if value.unit in COUNTED:
+        return _small(value) or value.low in given.lengths
+    return bare and _small(value)
+
+
+def _small(value: Value) -> bool:
+    return value.decimals == 0 and value.low == value.high and 0 <= (value.low or 0) < SMALL
 
 
 def _example(value: Value, clause: Clause) -> bool:
@@ -73,17 +111,24 @@ def _example(value: Value, clause: Clause) -> bool:
     )
 
 
-def _other_owner(value: Value, clause: Clause, given: Given) -> str | None:
+def _other_owner(value: Value, clause: Clause, label: str | None, given: Given) -> str | None:
     """Return the entity a value is stated of, when every record that has the value is another's."""
     holding = [record for record in given.records if any(same(value, one, given) for one in record.values)]
-    entity = _entity(value, clause, given)
+    entity = _entity(value, clause, given) or label
     if entity is None or not holding or entity.partition("-")[0] == value.text.partition("-")[0] != "":
         return None
     known = [record for record in given.records if _about(record, entity, given)]
     if not known or any(_about(record, entity, given) for record in holding):
         return None
+    # The user may give a thing a value, but not another than its own.
+    own = [one for record in known if _names_itself(record, entity) for one in record.own]
+    contrary = not clause.denied and any(one.kind == value.kind for one in own)
     said_by_user = any(same(value, one, given) for one in given.told)
-    return None if said_by_user else entity
+    return None if said_by_user and not contrary else entity
+
+
+def _names_itself(record: Record, entity: str) -> bool:
+    return any(one.text == entity for one in record.own)
 
 
 def _about(record: Record, entity: str, given: Given) -> bool:
@@ -98,33 +143,73 @@ def _about(record: Record, entity: str, given: Given) -> bool:
 
 def _entity(value: Value, clause: Clause, given: Given) -> str | None:
     """Return the only identifier or known name a value can belong to."""
-    names = given.named(normalize(clause.text))
     if value.owner is not None:
         return value.owner
-    return next(iter(names)) if len(names) == 1 else None
+    places = given.places(normalize(clause.text))
+    if len(places) < 2:
+        return next(iter(places), None)
+    # "Tokyo 15:30, London 6:30" names the thing first, "15:30 in Tokyo and 6:30 in London" last.
+    at = value.start - clause.start
+    first = min(places.values()) < min(one.start - clause.start for one in clause.values_but_names)
+    near = [(abs(at - place), name) for name, place in places.items() if (place < at) is first]
+    return min(near)[1] if near else None
 
 
 def _names(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
     if clause.mood not in SAYING or clause.denied:
         return
-    for name in given.named(normalize(clause.text)) - given.mentioned:
+    named = given.named(normalize(clause.text))
+    for name in named - given.mentioned:
         reason = f"{name} is in nothing the user, the context or a tool said"
         yield _finding("invented_value", at, "names that were given", name, reason)
+    about = _only_identifier(clause)
+    told = given.named(given.users)
+    for name in (named & given.mentioned) - told if about else ():
+        if _anothers(about, [r for r in given.records if _about(r, name, given)], given):
+            yield _of_another(clause, name, about, at)
+
+
+def _only_identifier(clause: Clause) -> str:
+    """Return the identifier a clause is about, where there is exactly one."""
+    found = {value.text for value in clause.values if value.kind == "identifier"}
+    return next(iter(found)) if len(found) == 1 else ""
+
+
+def _anothers(entity: str, holding: Sequence[Record], given: Given) -> bool:
+    """Whether something that records hold is held by none of a known entity's."""
+    known = [record for record in given.records if _about(record, entity, given)]
+    return bool(known and holding) and not any(_about(record, entity, given) for record in holding)
+
+
+def _of_another(clause: Clause, what: str, entity: str, at: str) -> Finding:
+    reason = f"{what} belongs to another than {entity}"
+    return _finding("wrong_owner", at, "values with their owner", short(clause.text), reason)
 
 
 def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
     """Judge states: one that nobody gave is invented; one that a result gave must not be denied."""
     words = lexicon(read_as(given.lang))
+    about = _only_identifier(clause)
+    if about and clause.mood is Mood.ASSERTED and clause.tense is not Tense.FUTURE:
+        for said in sorted(clause.concepts & {*words.states, "not_found"} - given.told_concepts):
+            if _anothers(about, [record for record in given.records if said in record.concepts], given):
+                yield _of_another(clause, said, about, at)
     if clause.mood is Mood.ASSERTED and not clause.denied and clause.tense is not Tense.FUTURE:
         for state in sorted(clause.concepts & words.states - given.concepts):
             if _of_a_thing(clause) and _predicated(clause, words.concepts[state]):
                 reason = f"nothing says that it is {state}"
                 yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
+    if clause.mood is Mood.ASSERTED and clause.denied and not given.records and _of_a_thing(clause):
+        for state in sorted(words.states - given.concepts):
+            if any(phrase[0] & set(clause.predicates) for phrase in words.concepts[state].said):
+                reason = f"nothing says whether it is {state}"
+                yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
+                break
     if clause.mood is Mood.ASSERTED and clause.denied:
         lemmas = [word.lemma for word in clause.words]
         for state in sorted(words.states & given.result_concepts):
-            said = words.concepts[state].said
-            if any(phrase[0] & set(clause.predicates) and occurs(phrase, lemmas) for phrase in said):
+            forms = words.concepts[state].said
+            if any(phrase[0] & set(clause.predicates) and occurs(phrase, lemmas) for phrase in forms):
                 reason = f"a result says that it is {state}"
                 yield _finding("negated_fact", at, state, short(clause.text), reason)
 

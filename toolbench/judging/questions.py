@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from toolbench.domain.record import CallRecord
 from toolbench.judging.given import Given
+from toolbench.judging.reading.lexicon import lexicon
+from toolbench.judging.reading.reader import read_as
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Reading
-from toolbench.judging.text import contains_any, normalize
+from toolbench.judging.text import contains, contains_any, normalize
 from toolbench.judging.trace import Finding, Segment, Trace, short
 
 _MARKS = frozenset('«»“”"')
@@ -82,12 +84,87 @@ def missing_slots(trace: Trace, segment: Segment, reading: Reading, given: Given
             "malformed" in clause.concepts for clause in reading.clauses
         )
         malformed = malformed or any(_confirms(clause, given) for clause in reading.clauses)
-        if not malformed and not contains_any(f"{text} {before}", words):
+        if malformed or contains_any(f"{text} {before}", words) or _offers_values(name, reading, trace):
+            continue
+        if asks_unknown(trace, reading, given):
+            reason = f"asks in words the reader does not know; what is missing is {name}"
+            yield Finding(
+                "unclear", path="final", expected=f"a question about {name}",
+                actual=short(reading.text), reason=reason,
+            )  # fmt: skip
+        else:
             reason = f"the question does not ask for {name} (none of: {', '.join(words)})"
             yield Finding(
                 "missing_clarification", path="final", expected=f"a question about {name}",
                 actual=short(reading.text), reason=reason,
             )  # fmt: skip
+
+
+def _asking_sentences(reading: Reading) -> set[int]:
+    return {
+        clause.sentence for clause in reading.clauses if clause.mood in ASKING or _offers(clause, reading)
+    }
+
+
+def _unknown_demand(reading: Reading, sentence: int, known: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a sentence asks the user to tell something, and names no slot the reader knows."""
+    demands = any(
+        clause.sentence == sentence and clause.concepts & {"giving", "choice"} and clause.mood in ASKING
+        for clause in reading.clauses
+    )
+    return demands and not _hits(_text_of(reading, {sentence}), known)
+
+
+def asks_for_consent(trace: Trace, reading: Reading, given: Given) -> bool:
+    """Whether a text asks something that names no slot and demands nothing: "Are you sure?"."""
+    known = slots(trace)
+    return any(
+        clause.mood is Mood.ASKED
+        and "courtesy" not in clause.concepts
+        and not _hits(_text_of(reading, {clause.sentence}), known)
+        and not _off_the_matter(reading, clause.sentence, given)
+        for clause in reading.clauses
+    )
+
+
+def asks_unknown(trace: Trace, reading: Reading, given: Given) -> bool:
+    """Whether a text asks about the matter in words that name no slot the reader knows."""
+    known = slots(trace)
+    return any(
+        _unknown_demand(reading, sentence, known) and not _off_the_matter(reading, sentence, given)
+        for sentence in _asking_sentences(reading)
+    )
+
+
+def _off_the_matter(reading: Reading, sentence: int, given: Given) -> bool:
+    """Whether a question is about things that nobody has spoken of: "What is your favourite colour?"."""
+    vocabulary = lexicon(read_as(given.lang)).known
+    clauses = [clause for clause in reading.clauses if clause.sentence == sentence]
+    things = [word for clause in clauses for word in clause.words if word.pos == "NOUN"]
+    return bool(things) and not any(
+        word.lemma in vocabulary or any(contains(given.text, form) for form in (word.text, word.lemma))
+        for word in things
+    )
+
+
+def _offers_values(name: str, reading: Reading, trace: Trace) -> bool:
+    """Whether a question lists values that the argument may have: "1, 2 or 3?"."""
+    limits = [tool.properties[name] for tool in trace.offered.values() if name in tool.properties]
+    numbers = [
+        value.low
+        for clause in reading.clauses
+        if clause.sentence in _asking_sentences(reading)
+        for value in clause.values
+        if value.kind == "number" and value.low is not None
+    ]
+    return len(numbers) > 1 and any(
+        limit.get("type") == "integer"
+        and all(
+            limit.get("minimum", number + 1) <= number <= limit.get("maximum", number - 1)
+            for number in numbers
+        )
+        for limit in limits
+    )
 
 
 def _pointing_back(reading: Reading, known: Mapping[str, Sequence[str]]) -> Iterator[int]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from toolbench.domain.canonical import loads_strict
@@ -34,17 +34,38 @@ def normalize(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def contains(text: str, piece: str) -> bool:
-    """Whether normalised ``text`` contains ``piece`` (normalised here).
+def position(text: str, piece: str) -> int | None:
+    """Return where normalised ``text`` contains ``piece`` (normalised here), or ``None``.
 
     A piece that begins or ends with a letter or digit must begin or end a word there — "Rome" is not in
     "Romeo" — except that a word may go on with letters where the piece ends, because languages inflect:
     "самар" is found in "в самаре". Numbers must stand alone.
     """
-    piece = normalize(piece)
-    before = r"(?<!\w)" if piece[:1].isalnum() else ""
-    after = r"(?![\d]|[.,]\d)" if piece[-1:].isdigit() else ""
-    return re.search(before + re.escape(piece) + after, text) is not None
+    piece = _normal(piece)
+    at = text.find(piece)
+    while at >= 0:
+        if _stands_alone(text, piece, at):
+            return at
+        at = text.find(piece, at + 1)
+    return None
+
+
+_normal = lru_cache(maxsize=16_384)(normalize)
+
+
+def _stands_alone(text: str, piece: str, at: int) -> bool:
+    end = at + len(piece)
+    if piece[:1].isalnum() and at and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        return False
+    if not piece[-1:].isdigit():
+        return True
+    following = text[end : end + 2]
+    return not (following[:1].isdigit() or (following[:1] in (".", ",") and following[1:].isdigit()))
+
+
+def contains(text: str, piece: str) -> bool:
+    """Whether normalised ``text`` contains ``piece`` (see :func:`position`)."""
+    return position(text, piece) is not None
 
 
 def contains_any(text: str, pieces: Sequence[str]) -> bool:

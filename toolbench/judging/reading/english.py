@@ -344,7 +344,7 @@ def _opening(chunk: Sequence[_Token], at: int) -> _Verb | None:
     if "VBN" in tags and token.form.verb != token.text and token.text not in _words("adjectives"):
         return _Verb(token.form.verb, "VBN", at, at + 1)
     named = after is not None and (
-        after.text in _words("determiners") or after.text in ("me", "us", "it", "them")
+        after.text in _words("determiners") or after.text in ("me", "us", "it", "them", "you")
     )
     sure = named or not token.form.noun or token.text in _words("imperatives")
     if (
@@ -424,6 +424,8 @@ def _denied(chunk: Sequence[_Token]) -> bool:
         after = chunk[at + 1].text if at + 1 < len(chunk) else ""
         if token.form.lemma == "not":
             count += after not in ("only", "just", "to")
+        elif token.text == "nor" and any(one.text == "neither" for one in chunk[:at]):
+            continue
         elif token.text in _words("negators"):
             count += after not in grammar["harmless_after_no"]
         elif (token.form.lemma in grammar["denying"] and _to_do(chunk[at + 1 : at + 5])) or token.text in (
@@ -485,7 +487,7 @@ def _sentence(
         return
     verbs = [_verbs(part) for part in parts]
     asked = _asked_from(sentence, parts, verbs)
-    conditional = any(_condition(part, found) for part, found in zip(parts, verbs, strict=True))
+    conditional = any(_waits(part, found) for part, found in zip(parts, verbs, strict=True))
     previous: Clause | None = None
     end = sentence.start
     for index, (part, found) in enumerate(zip(parts, verbs, strict=True)):
@@ -544,13 +546,18 @@ def _condition(part: Sequence[_Token], verbs: Sequence[_Verb]) -> bool:
     return (
         words[0] in _words("conditions")
         or (words[0] == "should" and len(words) > 2)
-        or words[:2]
-        in (
-            ["in", "case"],
-            ["as", "soon"],
-            ["as", "long"],
-        )
+        or words[:2] in (["as", "soon"], ["as", "long"])
+        or [t.text for t in part if not t.mark][:2] == ["in", "case"]
     )
+
+
+def _waits(part: Sequence[_Token], verbs: Sequence[_Verb]) -> bool:
+    """Whether a condition is for the user to meet: what is promised for "once it is solved" is promised."""
+    if not _condition(part, verbs):
+        return False
+    opening = next((t.text for t in part if t.text in _words("conditions") or t.text in ("should", "as")), "")
+    timed = opening in _words("times") or opening == "as"
+    return not timed or _actor(part, _main(verbs), None) in (Actor.USER, Actor.ASSISTANT)
 
 
 def _clause(
@@ -785,6 +792,9 @@ def _predicates(part: Sequence[_Token], verbs: Sequence[_Verb], main: _Verb) -> 
     by_me = any(t.text in ("me", "us") for t in part[main.end : main.end + 2])
     if main.infinitive and (by_me or main.lemma in _words("have_way")):
         found.append(main.infinitive)
+    at = main.end
+    if main.lemma in _words("phases") and at < len(part) and "VBG" in part[at].form.tags:
+        found.append(part[at].form.verb)
     if main.copula or main.lemma in _words("light"):
         found += [t.form.lemma for t in part if t.form.noun or "VBG" in t.form.tags]
     return tuple(dict.fromkeys(found))
@@ -806,7 +816,10 @@ _RANGE = re.compile(
     r"(?: o'clock)?(?P<part> (?:in the (?:morning|afternoon|evening)|at night))"
 )
 _FREE = re.compile(r"\b(?:free of charge|for free|at no (?:extra )?(?:cost|charge)|no (?:fee|charge)s?)\b")
-_NOON = re.compile(r"\b(?:at|by|until|till|from|to|before|after) (noon|midday|midnight)\b")
+_NOON = re.compile(
+    r"(?:\b(?:at|by|until|till|from|to|before|after|between|around) |\d(?: ?[ap]\.?m\.?)?(?: and | ?[-–] ?))"
+    r"(noon|midday|midnight)\b"
+)
 
 
 def _hour(word: str) -> int | None:
@@ -867,12 +880,44 @@ def moments(text: str) -> Sequence[Value]:
         minutes = clock_minutes(hour, minute or 0, _half_of(match["part"]))
         if minutes is not None and not _overlaps(found, match):
             _tell(found, match, minutes)
+    found += _proper_names(text)
+    for match in _TERM.finditer(low):
+        found.append(
+            Value("quantity", match[0], 1.0, 1.0, unit=match[1], start=match.start(), end=match.end())
+        )
     for match in _FREE.finditer(low):
         found.append(Value("money", match[0], 0.0, 0.0, start=match.start(), end=match.end()))
     for match in _NOON.finditer(low):
         minutes = 0.0 if match[1] == "midnight" else 720.0
-        _tell(found, match, minutes)
+        found.append(Value("time", match[1], minutes, minutes, start=match.start(1), end=match.end(1)))
     return found
+
+
+_TERM = re.compile(r"\bwithin (?:a|an|the|one) (minute|hour|day|week|month)\b")
+_CAPITALS = re.compile(r"\b[A-Z][a-z]+(?:[ -][A-Z][a-z]+)*\b")
+
+
+def _proper_names(text: str) -> Iterator[Value]:
+    """Yield what is written with a capital inside a sentence and is no word of the dictionary."""
+    for match in _CAPITALS.finditer(text):
+        before = text[: match.start()].rstrip(" ")[-1:]
+        start = match.start()
+        if before in ("", *'.!?:;\n|"“«(•-–—*>'):
+            # The first word has its capital from the sentence.
+            first, _, rest = match[0].partition(" ")
+            start += len(first) + 1
+            if not rest:
+                continue
+        spelled = text[start : match.end()]
+        if all(_is_name(word) for word in re.split("[ -]", spelled)):
+            yield Value("name", spelled, text=spelled, start=start, end=match.end())
+
+
+@lru_cache(maxsize=20_000)
+def _is_name(word: str) -> bool:
+    form, values = word.lower(), lexicon(LANG).values
+    known = lemminflect.getAllLemmas(form) or form in _words("capitals")
+    return not (known or form in values["months"] or form in values["weekdays"])
 
 
 def _small(words: str) -> int | None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -59,6 +59,14 @@ class Lexicon:
     harmless: frozenset[str]
     values: Mapping[str, Mapping[str, Any]]
     data: Mapping[str, Any]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every word that the language's data has a meaning for."""
+        concepts = (phrase for one in self.concepts.values() for phrase in (*one.said, *one.denied))
+        acts = (phrase for forms in self.acts.values() for phrase in forms)
+        words = (word for phrase in (*concepts, *acts) for some in phrase for word in some)
+        return self.harmless.union(words, *self.data["grammar"].values())
 
 
 def phrases(entries: Iterable[str]) -> tuple[Phrase, ...]:

@@ -21,7 +21,7 @@ _CALL_ROOT = re.compile(
 )
 _RESULT_ROOT = re.compile(r"respon|result|output|observ|return", re.I)
 _PROSE_TAGS = re.compile(
-    r"/?(?:b|i|u|s|p|br|hr|em|strong|ul|ol|li|a|code|pre|table|tr|td|th|div|span|h\d|sup|sub|think)\b", re.I
+    r"/?(?:b|i|u|s|p|br|hr|em|strong|ul|ol|li|a|code|pre|table|tr|td|th|div|span|h\d|sup|sub)\b", re.I
 )
 _DATA = re.compile(r"[{\[]\s*(?:\{\s*)?(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}')\s*:")
 _ACTION = re.compile(

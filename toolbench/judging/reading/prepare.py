@@ -28,6 +28,8 @@ _EMPHASIS = re.compile(
 _JOINED = str.maketrans(
     {"‐": "-", "‑": "-", "−": "-", "‒": "–", "―": "—", "‘": "'", "’": "'", "ʼ": "'", "…": "…"}
 )
+# "$2 \\times 3$" is a formula; its marks are no currency.
+_FORMULA = re.compile(r"\$([^$\n]*\\[a-z]+[^$\n]*)\$")
 _DASH_INSIDE = re.compile(r"(?<=\w)[–—](?=\w)")
 
 
@@ -46,6 +48,7 @@ def prepared(text: str) -> tuple[str, bool]:
 
 def prose(text: str) -> str:
     """Return a prepared text without headings, bullets, emphasis and rules."""
+    text = _FORMULA.sub(r"\1", text) if "\\" in text else text
     text = _LINE_START.sub("", _RULE.sub("", text))
     # Marks around the whole reply quote nothing.
     whole = re.fullmatch(r"\s*(?:«([^«»]*)»|\"([^\"]*)\"|“([^“”]*)”)\s*", text)

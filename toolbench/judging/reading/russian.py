@@ -390,7 +390,7 @@ def _is_imperative(word: Token, sense: _Sense) -> bool:
     """Whether a verb tells the user to do something; «уточните» is spelled like a future of «вы»."""
     if word.pos != "VERB" or not word.form.may >= _IMPERATIVE or word.lemma in grammar("willing"):
         return False
-    if _is_courtesy(word) or _is_apology(sense):
+    if _is_courtesy(word) or _is_apology(sense) or word.lemma in grammar("telling"):
         return False
     if word.has("impr"):
         return True

@@ -301,6 +301,12 @@ def _half(words: Sequence[Token], at: int) -> Found | None:
     return None
 
 
+def _term(words: Sequence[Token], at: int) -> Found | None:
+    """«в течение суток», «в течение часа»: one of them."""
+    unit = _unit(words, at + 1) if words[at].lemma == "течение" else None
+    return _value("quantity", words, at, unit[1], low=1, high=1, unit=unit[0]) if unit else None
+
+
 def _pair(words: Sequence[Token], at: int) -> Found | None:
     """«пару дней», «пара кило»: two or three."""
     unit = _unit(words, at + 1) if words[at].lemma == "пара" else None
@@ -453,7 +459,7 @@ def _spoken(words: Sequence[Token], at: int, before: str) -> tuple[float, int] |
     """«половина десятого», «полдесятого», «без четверти шесть», «четверть десятого», «полдень»."""
     word, ordinals = words[at].lemma, _forms("ordinals")
     following = _lemma_at(words, at + 1)
-    if word in ("полдень", "полночь"):
+    if word in ("полдень", "полночь") and before in _HOUR_MARKS:
         return (NOON * 60 if word == "полдень" else 0), at + 1
     if word in ("половина", "четверть") and following in ordinals and ordinals[following] <= NOON:
         minutes = 30 if word == "половина" else 15
@@ -564,5 +570,5 @@ def _name(words: Sequence[Token], at: int) -> Found | None:
 
 
 _MATCHERS: tuple[Callable[[Sequence[Token], int], Found | None], ...] = (
-    _minus, _date, _time, _half, _pair, _quantity, _named_day, _name,
+    _minus, _date, _time, _half, _pair, _term, _quantity, _named_day, _name,
 )  # fmt: skip

@@ -160,6 +160,11 @@ class Clause:
     concepts: frozenset[str] = frozenset()
 
     @property
+    def values_but_names(self) -> tuple[Value, ...]:
+        """Values that are no names of places or people."""
+        return tuple(value for value in self.values if value.kind != "name")
+
+    @property
     def lemmas(self) -> frozenset[str]:
         """Dictionary forms of all words."""
         return frozenset(word.lemma for word in self.words)

@@ -7,7 +7,7 @@ they are; what one of them has taken the later ones leave alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -116,6 +116,14 @@ def _grammar(lang: str) -> _Grammar:
     )
 
 
+def mentioned_units(lang: str, words: Collection[str]) -> frozenset[str]:
+    """Return the units and currencies that are among words: lemmas, codes and signs."""
+    known = _grammar(lang).units
+    return frozenset(
+        unit for word in words if (unit := known.get(word) or known.get(word.lower()) or _SIGNS.get(word))
+    )
+
+
 class _Scan:
     """One pass over a text: values found so far and the characters they take."""
 
@@ -144,13 +152,16 @@ class _Scan:
     def unit(self, at: int) -> tuple[str | None, int]:
         """Return the unit or currency that begins at a place, and where it ends."""
         for words in (2, 1):
-            end, lemmas = at, []
+            end = at
+            lemmas: list[str] = []
             for _ in range(words):
                 word = self.next_word(end)
                 if word is None:
                     break
                 end = word.end()
-                lemmas.append(self.lemma(word[0].rstrip(".")))
+                # A qualifier is compared as written: "US dollars".
+                plain = word[0].rstrip(".")
+                lemmas.append(plain.lower() if words == 2 and not lemmas else self.lemma(plain))
             if len(lemmas) == words and (unit := self.grammar.units.get(" ".join(lemmas))):
                 return unit, end
         return None, at
