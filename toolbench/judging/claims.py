@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.facts import ADMITTING
-from toolbench.judging.given import Given, strings
+from toolbench.judging.given import Given
 from toolbench.judging.reading.lexicon import Phrase, lexicon
 from toolbench.judging.reading.reader import read_as
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Tense
+from toolbench.judging.results import strings
 from toolbench.judging.text import contains, contains_any, normalize
 from toolbench.judging.trace import Finding, Segment, Trace, short
 from toolbench.judging.wording import action, acts

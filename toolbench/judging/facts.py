@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from toolbench.judging.given import Given, same
+from toolbench.judging.alike import same
+from toolbench.judging.given import Given
 from toolbench.judging.reading.lexicon import lexicon
 from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Clause, Mood, Value
@@ -154,7 +155,7 @@ def _stated(fact: Wanted, clause: Clause, given: Given) -> bool:
     offered = clause.mood is Mood.OFFERED and bool(fact.values)
     if not (clause.mood in SAYING or fact.asks or advised or offered):
         return False
-    if not clause.denied and any(same(value, one, given) for value in clause.values for one in fact.values):
+    if not clause.denied and any(given.same(value, one) for value in clause.values for one in fact.values):
         return True
     if clause.concepts & fact.concepts:
         return True

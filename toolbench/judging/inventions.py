@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from toolbench.judging.facts import SAYING
-from toolbench.judging.given import COUNTED, Given, Record, same
+from toolbench.judging.given import COUNTED, Given
 from toolbench.judging.reading.lexicon import Concept, lexicon, occurs
 from toolbench.judging.reading.reader import read_as
 from toolbench.judging.reading.statements import Clause, Mood, Tense, Value
+from toolbench.judging.results import Record
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Finding, Trace, short
 from toolbench.judging.wording import action, acts
@@ -72,7 +73,7 @@ def _value(value: Value, clause: Clause, label: str | None, given: Given, at: st
         reason = f"{value.spelled} is in nothing the user, the context or a tool said"
         yield _finding("invented_value", at, "values that were given", value.spelled, reason)
     elif not _small(value) and given.unit_differs(value):
-        units = {one.unit or "" for one in given.values if same(value, one, given)}
+        units = {one.unit or "" for one in given.values if given.same(value, one)}
         reason = f"the number was given in {', '.join(sorted(units))}"
         yield _finding("wrong_unit", at, ", ".join(sorted(units)), value.spelled, reason)
     elif clause.mood in SAYING and (owner := _other_owner(value, clause, label, given)):
@@ -113,7 +114,7 @@ def _example(value: Value, clause: Clause) -> bool:
 
 def _other_owner(value: Value, clause: Clause, label: str | None, given: Given) -> str | None:
     """Return the entity a value is stated of, when every record that has the value is another's."""
-    holding = [record for record in given.records if any(same(value, one, given) for one in record.values)]
+    holding = [record for record in given.records if any(given.same(value, one) for one in record.values)]
     entity = _entity(value, clause, given) or label
     if entity is None or not holding or entity.partition("-")[0] == value.text.partition("-")[0] != "":
         return None
@@ -123,7 +124,7 @@ def _other_owner(value: Value, clause: Clause, label: str | None, given: Given) 
     # The user may give a thing a value, but not another than its own.
     own = [one for record in known if _names_itself(record, entity) for one in record.own]
     contrary = not clause.denied and any(one.kind == value.kind for one in own)
-    said_by_user = any(same(value, one, given) for one in given.told)
+    said_by_user = any(given.same(value, one) for one in given.told)
     return None if said_by_user and not contrary else entity
 
 
@@ -134,7 +135,7 @@ def _names_itself(record: Record, entity: str) -> bool:
 def _about(record: Record, entity: str, given: Given) -> bool:
     if any(one.text == entity for one in record.values):
         return True
-    forms = given.names.get(entity, ())
+    forms = given.words.names.get(entity, ())
     return any(
         normalize(form) in record.names or any(contains(name, form) for name in record.names)
         for form in forms

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from toolbench.domain.decision import ModelDecision
 from toolbench.judging.reading.markup import CALL, markup
-from toolbench.judging.reading.prepare import prepared
+from toolbench.judging.reading.prepare import LIMIT, prepared
+
+KEPT = 1024
+"""Texts kept in memory: the checks of one attempt ask several times."""
 
 
 def leaked(decision: ModelDecision, tools: Collection[str]) -> bool:
@@ -23,4 +27,9 @@ def leaked(decision: ModelDecision, tools: Collection[str]) -> bool:
         return True
     if decision.kind != "text" and not decision.text:
         return False
-    return any(kind == CALL for kind, _, _ in markup(prepared(decision.text)[0], tools))
+    return _holds_call(decision.text[: 4 * LIMIT], tuple(tools))
+
+
+@lru_cache(maxsize=KEPT)
+def _holds_call(text: str, tools: tuple[str, ...]) -> bool:
+    return any(kind == CALL for kind, _, _ in markup(prepared(text)[0], tools))

@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.validation import json_path
-from toolbench.judging.given import same
+from toolbench.judging.alike import same
 from toolbench.judging.matching import Match, Matching
 from toolbench.judging.normalizers import amount, equal, normalized, number_of
 from toolbench.judging.reading.prepare import prepared

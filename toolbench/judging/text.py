@@ -1,16 +1,12 @@
-"""Reading a model's text by rule: normalisation, sentences, and the general lexicons."""
+"""Text as all comparisons see it, and where a piece of it stands."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from functools import cache, lru_cache
-from importlib import resources
-
-from toolbench.domain.canonical import loads_strict
-from toolbench.domain.patterns import pattern
+from functools import lru_cache
 
 _MARK = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_MARK}{{30}}){_MARK}+")
@@ -25,8 +21,16 @@ def composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", _STACKED.sub(r"\1", text))
 
 
+KEPT_LENGTH = 500
+"""Characters up to which a normalised text is kept in memory."""
+
+
 def normalize(text: str) -> str:
     """Return text as all comparisons see it: NFC, lower case, ё as е, one kind of dash, quote and blank."""
+    return _normal(text) if len(text) <= KEPT_LENGTH else _normalized(text)
+
+
+def _normalized(text: str) -> str:
     text = composed(text).lower().replace("ё", "е")
     text = re.sub(r"[‘’ʼ]", "'", text)
     # Markdown emphasis would split "**ORD-123456**" from its words; between numbers a star multiplies.
@@ -41,7 +45,7 @@ def position(text: str, piece: str) -> int | None:
     "Romeo" — except that a word may go on with letters where the piece ends, because languages inflect:
     "самар" is found in "в самаре". Numbers must stand alone.
     """
-    piece = _normal(piece)
+    piece = normalize(piece)
     at = text.find(piece)
     while at >= 0:
         if _stands_alone(text, piece, at):
@@ -50,7 +54,7 @@ def position(text: str, piece: str) -> int | None:
     return None
 
 
-_normal = lru_cache(maxsize=16_384)(normalize)
+_normal = lru_cache(maxsize=16_384)(_normalized)
 
 
 def _stands_alone(text: str, piece: str, at: int) -> bool:
@@ -84,39 +88,3 @@ def numbers_in(text: str) -> set[Decimal]:
                 readings.add(part.replace(",", ""))
             found |= {Decimal(reading) for reading in readings if reading.count(".") <= 1}
     return found
-
-
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a raw text, each normalised."""
-    for part in re.split(r"(?<=[.!?…])\s+|\n+", text):
-        sentence = normalize(part)
-        if sentence:
-            yield sentence
-
-
-@cache
-def lexicon(lang: str, name: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of a general lexicon; languages without one use English."""
-    data = loads_strict(resources.files("toolbench.judging").joinpath("lexicons.json").read_text("utf-8"))
-    return tuple(re.compile(pattern) for pattern in data.get(lang, data["en"])[name])
-
-
-def matches(text: str, lang: str, name: str) -> bool:
-    """Whether a normalised text matches any pattern of a lexicon."""
-    return any(pattern.search(text) for pattern in lexicon(lang, name))
-
-
-def asks(text: str, lang: str) -> bool:
-    """Whether a raw text asks the user for something: a question mark or a request for data."""
-    return matches(normalize(text), lang, "asks")
-
-
-def asserted(text: str, patterns: Sequence[str], lang: str) -> str | None:
-    """Return the first sentence that states one of the patterns, skipping questions and conditions."""
-    compiled = [pattern(source) for source in patterns]
-    for sentence in sentences(text):
-        if sentence.endswith("?") or matches(sentence, lang, "conditional"):
-            continue
-        if any(stated.search(sentence) for stated in compiled):
-            return sentence
-    return None
