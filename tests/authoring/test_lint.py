@@ -72,7 +72,6 @@ def good_suite() -> Suite:
             "version": "1",
             "requires": {"book_slot": ["find_order"]},
             "depends_on_result": {"book_slot": {"order_id": "find_order.orders[].id"}},
-            "claims": {"booked": {"code": "false_success", "patterns": {"en": ["\\bbooked\\b"]}}},
         },
         "cases": [
             {
@@ -114,7 +113,7 @@ def good_suite() -> Suite:
                 ],
                 "expect": {
                     "kind": ["text", "clarification"],
-                    "final": {"facts": [["not found"]], "no_claims": ["booked"]},
+                    "final": {"facts": [["not found"]]},
                     "recovery": {"kind": "text"},
                 },
             },
@@ -164,6 +163,11 @@ def frozen(suite: Suite) -> dict[str, Any]:
 
 def parameters(suite: Suite, index: int) -> dict[str, Any]:
     return suite["tools"]["tools"][index]["parameters"]
+
+
+def add_when(suite: Suite, pattern: str) -> None:
+    """Add a rule that answers cities of a pattern."""
+    add_rule(suite, 0, tool="book_slot", when={"city": {"pattern": pattern}}, results=[{"ok": 1}])
 
 
 def add_rule(suite: Suite, position: int, **rule: Any) -> None:
@@ -461,12 +465,6 @@ BAD_CASES: list[tuple[str, Change, int, str]] = [
         "the same call of find_order is expected 2 times",
     ),
     (
-        "unknown_claim",
-        lambda s: frozen(s)["expect"]["final"].update(no_claims=["flown"]),
-        3,
-        "no claim 'flown'",
-    ),
-    (
         "fact_of_no_result",
         lambda s: frozen(s)["expect"]["final"].update(facts=[["delivered", "доставлен"]]),
         3,
@@ -671,13 +669,6 @@ BAD_FILES: list[tuple[str, Change, str, str, str]] = [
         "transitions.find_order[1]: unknown tool 'fly'",
     ),
     (
-        "rules_unknown_licence",
-        lambda s: s["rules"]["claims"]["booked"].update(licensed_by=["fly"]),
-        "rules.json",
-        '"fly"',
-        "unknown tool 'fly'",
-    ),
-    (
         "rules_unknown_error_code",
         lambda s: s["rules"].update(stop_after_error={"NO_FUEL": ["book_slot"]}),
         "rules.json",
@@ -699,30 +690,29 @@ BAD_FILES: list[tuple[str, Change, str, str, str]] = [
         "no result of find_order has 'orders[].town'",
     ),
     (
-        "claim_does_not_compile",
-        lambda s: s["rules"]["claims"]["booked"]["patterns"].update(en=["(booked"]),
-        "rules.json",
-        "(booked",
-        "is not a regular expression",
-    ),
-    (
-        "claim_with_unicode_property",
-        lambda s: s["rules"]["claims"]["booked"]["patterns"].update(en=["\\p{L}+ booked"]),
-        "rules.json",
+        "when_with_unicode_property",
+        lambda s: add_rule(
+            s, 0, tool="book_slot", when={"city": {"pattern": "\\p{L}+ booked"}}, results=[{"ok": 1}]
+        ),
+        "executor.json",
         "\\\\p{L}",
         "is not portable",
     ),
     (
-        "claim_with_inline_flag",
-        lambda s: s["rules"]["claims"]["booked"]["patterns"].update(en=["(?i)booked"]),
-        "rules.json",
+        "when_with_inline_flag",
+        lambda s: add_rule(
+            s, 0, tool="book_slot", when={"city": {"pattern": "(?i)booked"}}, results=[{"ok": 1}]
+        ),
+        "executor.json",
         "(?i)",
         "is not portable",
     ),
     (
-        "claim_with_variable_lookbehind",
-        lambda s: s["rules"]["claims"]["booked"]["patterns"].update(en=["(?<!not |never )booked"]),
-        "rules.json",
+        "when_with_variable_lookbehind",
+        lambda s: add_rule(
+            s, 0, tool="book_slot", when={"city": {"pattern": "(?<!not |never )booked"}}, results=[{"ok": 1}]
+        ),
+        "executor.json",
         "(?<!not",
         "is not a regular expression",
     ),

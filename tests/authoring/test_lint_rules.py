@@ -65,12 +65,6 @@ BAD: list[tuple[str, Change, str, str]] = [
         "find_order only reads, there is nothing to confirm",
     ),
     (
-        "claim_in_no_language_of_the_suite",
-        lambda s: s["rules"]["claims"]["booked"].update(patterns={"de": ["gebucht"]}),
-        "rules.json",
-        "claims.booked.patterns: no pattern for language 'en'",
-    ),
-    (
         "unknown_real_tool",
         lambda s: real(s, "find_order", "teleport"),
         "executor.json",

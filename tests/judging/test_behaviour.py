@@ -30,7 +30,6 @@ CANCEL = make_case(
         "calls": [
             {"tool": "cancel_order", "arguments": {"order_id": "ORD-123456", "reason": "changed_mind"}}
         ],
-        "final": {"no_claims": ["cancelled"]},
         "recovery": {"kind": ["text", "clarification"]},
     },
 )
@@ -187,7 +186,6 @@ def test_a_price_after_a_temporary_failure_is_invented() -> None:
         expect={
             "kind": "tool_call",
             "calls": [{"tool": "quote_delivery", "arguments": quote}],
-            "final": {"no_claims": ["price"]},
         },
     )
     verdict = judged(case, called(("quote_delivery", quote)), said("It costs $45."))

@@ -104,19 +104,10 @@ def _faults(contract: Contract, calls: Sequence[Mapping[str, Any]]) -> list[str]
 def _after_results(
     book: Book, steps: Sequence[Step], spec: Mapping[str, Any], rows: Mapping[str, Row]
 ) -> dict[str, JSON]:
-    succeeded = {step.call["tool"] for step in steps if not step.failed}
-    claims = [
-        *spec.get("no_claims", ()),
-        *(name for step in steps for name in step.follows.get("no_claims", ())),
-    ]
     # The steps of a chain are means; only what it came to must be told.
     told = steps[-1:] if spec.get("order") == "strict" else steps
     final = {
         "facts": _each_once(fact for step in told for fact in step.facts(book, rows)),
-        # A claim made true by another call of the same case may be made.
-        "no_claims": [
-            name for name in dict.fromkeys(claims) if not succeeded & set(book.rules.licence(name))
-        ],
         "answers": _each_once(answer for step in told if len(told) > 1 for answer in step.answer(book, rows)),
     }
     result: dict[str, JSON] = {}

@@ -50,7 +50,6 @@ def _stage_reasons(case: Case, stage: Moment, bench: Ground) -> Iterator[str]:
         for reason in _underivable(call, index, case, stage, bench):
             yield f".calls[{index}].arguments.{reason}"
     yield from _impossible_order(case, stage, bench.rules)
-    yield from _unknown_claims(stage, bench.rules)
     if not invalid:
         yield from _unreachable_final(case, stage, bench)
 
@@ -212,14 +211,6 @@ def _order_faults(
 
 def _result_sources(tool: str, rules: Rules) -> set[str]:
     return {source.tool for source in rules.depends_on_result.get(tool, {}).values()}
-
-
-def _unknown_claims(stage: Moment, rules: Rules) -> Iterator[str]:
-    declared = rules.claims
-    for name in stage.expect.final.no_claims if stage.expect.final else ():
-        if name not in declared:
-            known = ", ".join(declared) or "none"
-            yield f".final.no_claims: rules.json has no claim {name!r} (it has {known})"
 
 
 def _unreachable_final(case: Case, stage: Moment, bench: Ground) -> Iterator[str]:

@@ -169,7 +169,7 @@ def lint_folder(folder: Path, contract: Contract, tools: Document, langs: Sequen
         document, problems = read_document(folder / "rules.json", "rules")
         yield from problems
         if document is not None:
-            yield from lint_rules(document, contract, script, langs)
+            yield from lint_rules(document, contract, script)
     for index, tool in enumerate(contract.tools):
         for lang in langs:
             if lang not in tool.description and "" not in tool.description:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from toolbench.authoring.problem import Document, Problem
 from toolbench.domain.canonical import JSON, canonical_json
@@ -24,9 +24,7 @@ NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?P|\(\?<[A-Za-z]|\(\?[aiLmsux-]+[):]")
 """Not portable between regular expression dialects: \\p, named groups, inline flags."""
 
 
-def lint_rules(
-    document: Document, contract: Contract, script: ToolScript, langs: Sequence[str]
-) -> Iterator[Problem]:
+def lint_rules(document: Document, contract: Contract, script: ToolScript) -> Iterator[Problem]:
     """Yield what is wrong with a schema-valid ``rules.json``."""
     rules = Rules.from_json(document.value)
     for path, name in _named_tools(rules):
@@ -50,13 +48,6 @@ def lint_rules(
             yield document.problem(
                 place, f"no result of {name} has {result_path!r} (there are {', '.join(sorted(known))})"
             )
-    for name, claim in rules.claims.items():
-        for lang in langs:
-            if lang not in claim.patterns:
-                yield document.problem(("claims", name, "patterns"), f"no pattern for language {lang!r}")
-        for lang, patterns in claim.patterns.items():
-            for index, pattern in enumerate(patterns):
-                yield from lint_regex(document, ("claims", name, "patterns", lang, index), pattern)
 
 
 def _codes(script: ToolScript) -> set[str]:
@@ -129,9 +120,6 @@ def _named_tools(rules: Rules) -> Iterator[tuple[tuple[str | int, ...], str]]:
         for owner, names in getattr(rules, key).items():
             yield from (((key, owner, index), name) for index, name in enumerate(names))
     yield from ((("confirm", index), name) for index, name in enumerate(rules.confirm))
-    for claim, body in rules.claims.items():
-        tools = enumerate(body.licensed_by or ())
-        yield from ((("claims", claim, "licensed_by", index), name) for index, name in tools)
 
 
 def _sources_in_results(

@@ -162,7 +162,6 @@ class Final:
     """What the answer after the tool results must state, must not claim, and must answer."""
 
     facts: Sequence[Sequence[str]] = ()
-    no_claims: Sequence[str] = ()
     answers: Sequence[Sequence[str]] = ()
 
 

@@ -1,4 +1,4 @@
-"""The rules of a suite (``rules.json``): which calls may follow which, and what an answer may claim."""
+"""The rules of a suite (``rules.json``): which calls may follow which."""
 
 from __future__ import annotations
 
@@ -55,19 +55,6 @@ ONCE = Polling()
 
 
 @dataclass(frozen=True)
-class Claim:
-    """Something an answer may claim, how it is worded by language, and what makes it true.
-
-    ``licensed_by`` names tools of which one must have succeeded; ``None``: only cases that name the claim
-    judge it.
-    """
-
-    code: str
-    patterns: Names
-    licensed_by: Sequence[str] | None = None
-
-
-@dataclass(frozen=True)
 class Rules:
     """A suite's rules, all by tool unless said otherwise.
 
@@ -91,8 +78,6 @@ class Rules:
         Error code → tools that must not be called after it.
     stop_after_empty
         Tool with an empty result → tools that must not be called after it.
-    claims
-        Claims by name.
     source
         The document as written; it decides the hash.
     """
@@ -108,7 +93,6 @@ class Rules:
     confirm: Sequence[str] = ()
     stop_after_error: Names = field(default_factory=dict)
     stop_after_empty: Names = field(default_factory=dict)
-    claims: Mapping[str, Claim] = field(default_factory=dict)
     source: Mapping[str, JSON] = field(default_factory=dict)
 
     @classmethod
@@ -123,7 +107,6 @@ class Rules:
                 tool: {name: ResultField.parse(text) for name, text in sources.items()}
                 for tool, sources in data.get("depends_on_result", {}).items()
             },
-            "claims": {name: Claim(**claim) for name, claim in data.get("claims", {}).items()},
         }
         return cls(**{**data, **typed}, source=data)
 
@@ -134,10 +117,6 @@ class Rules:
     def polling(self, tool: str) -> Polling:
         """Return how often equal calls of a tool are allowed."""
         return self.repeats.get(tool, ONCE)
-
-    def licence(self, claim: str) -> Sequence[str]:
-        """Return the tools of which one must have succeeded to make a claim true."""
-        return (self.claims[claim].licensed_by or ()) if claim in self.claims else ()
 
     def confirms(self, tool: ToolSpec) -> bool:
         """Whether a tool runs only after the user's confirmation."""
