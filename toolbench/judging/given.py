@@ -18,7 +18,7 @@ from toolbench.domain.record import CallRecord
 from toolbench.judging.alike import converted, same
 from toolbench.judging.reading.reader import read
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Value
-from toolbench.judging.reading.values import mentioned_units
+from toolbench.judging.reading.value_grammar import mentioned_units
 from toolbench.judging.results import Record, Told, leaves, records, spoken, strings
 from toolbench.judging.text import contains, normalize, position
 from toolbench.judging.trace import Segment, Trace

@@ -1,127 +1,53 @@
 """Values stated in a text: numbers, money, quantities, dates, times, identifiers, contacts.
 
-One grammar for all languages, filled with the words of a lexicon. Patterns are tried in order of how sure
-they are; what one of them has taken the later ones leave alone.
+One grammar for all languages (:mod:`.value_grammar`). Patterns are tried in order of how sure they are; what
+one of them has taken the later ones leave alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import cache
 from typing import Any
 
 from toolbench.judging.reading.lexicon import lexicon
 from toolbench.judging.reading.statements import Value
+from toolbench.judging.reading.value_grammar import SIGNS, any_of, grammar_of
 
 DAY = 24 * 60
+
+
 _CONTACT = re.compile(
     r"\b(?:https?://|www\.)[^\s<>\"')\]]+|[\w.+-]+@[\w-]+\.[\w.-]*\w|\b[a-z0-9-]{2,}\.(?:com|org|net|io|ru|example)\b(?:/[^\s<>\"')\]]*)?",
     re.I,
 )
+
+
 _PHONE = re.compile(
     r"(?<![\w-])\+\d(?:[ ().-]{0,2}\d){6,14}(?![\w-])|(?<![\w.,-])\d{10,12}(?![\w-]|[.,]\d)"
     r"|(?<!\w)8[ -]?800[ \d-]{7,12}\d"
 )
+
+
 _IDENTIFIER = re.compile(r"(?<![\w-])(?!(?:am|pm|a|to|utc|gmt)-)[^\W\d_]{2,10}-(?=\w*\d)\w+(?:-\w+)*", re.I)
+
+
 _ZONE = re.compile(r"\b[A-Z][a-z]+(?:/[A-Z][A-Za-z_]+)+\b")
+
+
 _ISO = re.compile(
     r"\b(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 )
+
+
 _DOTTED = re.compile(r"(?<![\d.,/])(\d{1,2})([./])(\d{1,2})\2(\d{4}|\d{2})(?![\d/])")
+
+
 _IDIOM = re.compile(r"\b24/7\b")
-_DIGITS = r"(?:[-+](?=\d))?(?:\d{1,3}(?:[ ,']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)(?!\d)"
+
+
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*\.?")
-_SIGNS = {"$": "USD", "€": "EUR", "₽": "RUB", "£": "GBP", "¥": "JPY", "₸": "KZT", "₺": "TRY", "₾": "GEL"}
-
-
-@dataclass(frozen=True)
-class _Grammar:
-    """Patterns of one language."""
-
-    day_month: re.Pattern[str]
-    month_day: re.Pattern[str]
-    weekday: re.Pattern[str]
-    relative: re.Pattern[str]
-    clock: re.Pattern[str]
-    clock_range: re.Pattern[str]
-    number: re.Pattern[str]
-    words: Mapping[str, Any]
-    ordinals: Mapping[str, int]
-    units: Mapping[str, str]
-
-
-def _any(forms: Sequence[str] | Mapping[str, Any]) -> str:
-    return "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)) or "(?!)"
-
-
-@cache
-def _grammar(lang: str) -> _Grammar:
-    data = lexicon(lang).values
-    months, ordinals = data["months"], data.get("ordinals", {})
-    halves = _any([form for forms in data.get("day_halves", {}).values() for form in forms])
-    day = rf"(?:\d{{1,2}}(?:st|nd|rd|th|-?го|-?е|-?ое)?|{_any(ordinals)})"
-    joint = rf"(?: ?(?:-|–|—|,|/) ?| (?:{_any(data.get('joints', ()))}) )"
-    year = r"(?:,? (?P<year>\d{4}))?"
-    # After "from 9 to 11 or" only the last number is a day.
-    # "The 12 may be late" holds no date.
-    verb = r"(?! (?:be|have|not|take|need|want|also)\b)"
-    first = r"(?<!from )(?<!between )(?<!to )(?<!at )(?<!с )(?<!до )(?<!по )"
-    # After "December 2," comes the hour or the year, no other day.
-    later = rf"{day}(?:{joint.replace(',', '')}{day}){{0,6}}"
-    days = rf"(?:{first}{day}{joint}(?:the )?){{0,6}}{day}"
-    month = rf"(?:{_any(months)})"
-    of = rf"(?:(?:{_any(data.get('of', ()))}) )?"
-    half = f"(?:[ -]?(?P<{{0}}half>{halves})(?!\\w))?"
-    clock = r"(?<![\d.,:])(?P<{0}hour>\d{{1,2}})(?:(?P<{0}sep>[:.])(?P<{0}min>\d{{2}}))?(?::\d{{2}})?" + half
-    units = {
-        lemma: unit
-        for kind in ("units", "currencies")
-        for unit, lemmas in data[kind].items()
-        for lemma in lemmas
-    }
-    signs = _any(_SIGNS)
-    codes = _any(
-        [
-            *(lemma for lemmas in data["currencies"].values() for lemma in lemmas if lemma.isascii()),
-            "rub",
-            "usd",
-            "eur",
-        ]
-    )
-    return _Grammar(
-        day_month=re.compile(
-            rf"(?<![\w.,])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w){verb}\.?{year}",
-            re.I,
-        ),
-        month_day=re.compile(
-            rf"(?<!\w)(?P<month>{month})\.? (?:the )?(?P<days>{later})(?![\d:]|\w){year}",
-            re.I,
-        ),
-        weekday=re.compile(rf"(?<!\w)(?:{_any(data['weekdays'])})(?!\w)", re.I),
-        relative=re.compile(rf"(?<!\w)(?:{_any(data.get('relative_days', {}))})(?!\w)", re.I),
-        clock=re.compile(clock.format("a") + r"(?!\d)", re.I),
-        clock_range=re.compile(clock.format("a") + joint + clock.format("b") + r"(?!\d|[.,]\d)", re.I),
-        number=re.compile(
-            rf"(?:(?P<before>{signs}|\b(?:{codes})) ?)?(?P<low>(?<![\w.,]){_DIGITS})"
-            rf"(?: ?(?:-|–|—|{_any(data.get('to', ()))}) ?(?P<high>{_DIGITS}))?"
-            rf"(?: ?(?P<sign>%|‰|{signs}|°))?",
-            re.I,
-        ),
-        words=data["numbers"],
-        ordinals=ordinals,
-        units=units,
-    )
-
-
-def mentioned_units(lang: str, words: Collection[str]) -> frozenset[str]:
-    """Return the units and currencies that are among words: lemmas, codes and signs."""
-    known = _grammar(lang).units
-    return frozenset(
-        unit for word in words if (unit := known.get(word) or known.get(word.lower()) or _SIGNS.get(word))
-    )
 
 
 class _Scan:
@@ -131,7 +57,7 @@ class _Scan:
         self.text = text
         self.lang = lang
         self.lemma = lemma
-        self.grammar = _grammar(lang)
+        self.grammar = grammar_of(lang)
         self.data = lexicon(lang).values
         self.taken = bytearray(len(text))
         self.values: list[Value] = []
@@ -237,7 +163,7 @@ def _days(scan: _Scan) -> None:
         for found in scan.matches(pattern):
             month = months[found["month"].lower()]
             year = int(found["year"]) if found["year"] else None
-            days = re.findall(rf"\d{{1,2}}|{_any(grammar.ordinals)}", found["days"], re.I)
+            days = re.findall(rf"\d{{1,2}}|{any_of(grammar.ordinals)}", found["days"], re.I)
             numbers = [int(day) if day.isdigit() else grammar.ordinals[day.lower()] for day in days]
             texts = [_iso(day, month, year) for day in numbers]
             if not all(texts):
@@ -314,14 +240,12 @@ def _numbers(scan: _Scan) -> None:
         unit, unit_end = (None, end)
         if found["before"]:
             unit = (
-                _SIGNS.get(found["before"])
+                SIGNS.get(found["before"])
                 or scan.grammar.units.get(found["before"].lower())
                 or found["before"].upper()
             )
         elif found["sign"]:
-            unit = {"%": "percent", "‰": "permille", "°": "degree"}.get(found["sign"]) or _SIGNS[
-                found["sign"]
-            ]
+            unit = {"%": "percent", "‰": "permille", "°": "degree"}.get(found["sign"]) or SIGNS[found["sign"]]
         if found["high"] and low > high:
             # "15-40*2" is a sum and "5-3" a difference: two numbers, no range.
             end = found.end("low")
@@ -344,7 +268,7 @@ def _add_number(
         "number"
         if unit is None
         else "money"
-        if unit in scan.data["currencies"] or unit in _SIGNS.values()
+        if unit in scan.data["currencies"] or unit in SIGNS.values()
         else "quantity"
     )
     scan.add(kind, start, end, low=low, high=high, unit=unit, decimals=decimals)
