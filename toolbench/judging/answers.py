@@ -66,7 +66,8 @@ def _final(
 ) -> Iterator[Finding]:  # fmt: skip
     expect = segment.expect.final
     if results and expect is not None:
-        for finding in check_facts(trace, segment, expect.facts, reading.clauses, known):
+        other = any(one.code == "invented_value" for one in invented)
+        for finding in check_facts(trace, segment, expect.facts, reading.clauses, known, otherwise=other):
             wrong = next((one for one in invented if one.code == "invented_value"), None)
             # Another value in the fact's place is a wrong fact, not one missing and one invented.
             if wrong and finding.code == "missing_fact" and any(map(str.isdigit, finding.expected)):

@@ -81,8 +81,13 @@ def wanted(options: tuple[str, ...], lang: str) -> Wanted:
 
 def check_facts(
     trace: Trace, segment: Segment, facts: Sequence[Sequence[str]], clauses: Sequence[Clause], given: Given,
+    *, otherwise: bool = False,
 ) -> Iterator[Finding]:  # fmt: skip
-    """Report every fact that is not stated: denied, with another unit, or missing altogether."""
+    """Report every fact that is not stated: denied, with another unit, or missing altogether.
+
+    ``otherwise`` says that something else is stated in its place; else a clause that the reader does not
+    understand may state it, and a person decides.
+    """
     results = results_of(trace, segment)
     # Where a call failed, the fact may be the failure: "no access" states it, not the opposite.
     failed = any(record.result is not None and record.result.is_error for record in results)
@@ -93,7 +98,8 @@ def check_facts(
         denied = any(_denied(fact, clause) for clause in clauses)
         if denied and failed and not fact.values:
             continue
-        if not denied and not fact.values and any(_opaque(clause, given) for clause in clauses):
+        hidden = not (denied or otherwise or fact.values)
+        if hidden and any(_opaque(clause, given) for clause in clauses):
             reason = f"the reader cannot tell whether it states: {' | '.join(options)}"
             text = short(" / ".join(clause.text for clause in clauses))
             yield Finding("unclear", path="final", expected=options[0], actual=text, reason=reason)

@@ -138,7 +138,7 @@ def asks_unknown(trace: Trace, reading: Reading, given: Given) -> bool:
 
 def _off_the_matter(reading: Reading, sentence: int, given: Given) -> bool:
     """Whether a question is about things that nobody has spoken of: "What is your favourite colour?"."""
-    vocabulary = lexicon(read_as(given.lang)).known
+    vocabulary = lexicon(read_as(given.lang)).matters
     clauses = [clause for clause in reading.clauses if clause.sentence == sentence]
     things = [word for clause in clauses for word in clause.words if word.pos == "NOUN"]
     return bool(things) and not any(

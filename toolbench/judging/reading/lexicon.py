@@ -26,7 +26,7 @@ between; ``a|b`` is either. Everything is compared by lemma, so no endings are l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
@@ -38,6 +38,7 @@ from toolbench.errors import SuiteError
 GAP = 2
 """Other words that may stand between two words of a phrase."""
 Phrase = tuple[frozenset[str], ...]
+_TALK = frozenset({"giving", "choice", "courtesy", "example"})
 _ANY: Phrase = (frozenset({"*"}),)
 
 
@@ -63,10 +64,18 @@ class Lexicon:
     @cached_property
     def known(self) -> frozenset[str]:
         """Every word that the language's data has a meaning for."""
-        concepts = (phrase for one in self.concepts.values() for phrase in (*one.said, *one.denied))
+        return self.harmless.union(self._words(self.concepts), *self.data["grammar"].values())
+
+    @cached_property
+    def matters(self) -> frozenset[str]:
+        """Words of things, states and acts, those left out that only ask, offer or greet."""
+        return frozenset(self._words(self.concepts.keys() - _TALK))
+
+    def _words(self, names: Iterable[str]) -> Iterator[str]:
+        chosen = [self.concepts[name] for name in names]
+        concepts = (phrase for one in chosen for phrase in (*one.said, *one.denied))
         acts = (phrase for forms in self.acts.values() for phrase in forms)
-        words = (word for phrase in (*concepts, *acts) for some in phrase for word in some)
-        return self.harmless.union(words, *self.data["grammar"].values())
+        return (word for phrase in (*concepts, *acts) for some in phrase for word in some)
 
 
 def phrases(entries: Iterable[str]) -> tuple[Phrase, ...]:
