@@ -11,6 +11,7 @@ from toolbench.authoring.generate import generate
 from toolbench.authoring.lint_rules import TRAP, lint_regex, lint_rules, unknown_tool
 from toolbench.authoring.problem import Document, Problem, read_document
 from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.config import SECRET_NAME
 from toolbench.domain.contract import Contract, Overlay, ToolSpec
 from toolbench.domain.patterns import is_trap
 from toolbench.domain.tool_script import NO_SCRIPT, Failure, Real, ScriptedResult, Success, ToolScript
@@ -71,11 +72,25 @@ def _lint_metadata(
                 yield document.problem((*at, "synonyms", name, value), reason)
 
 
+def _lint_live(document: Document, script: ToolScript, contract: Contract) -> Iterator[Problem]:
+    for key in ("callables", "names"):
+        for name in getattr(script, key):
+            if name not in contract.by_name:
+                yield document.problem((key, name), unknown_tool(name, contract))
+    for name in contract.by_name if script.kind == "python" else ():
+        if name not in script.callables:
+            yield document.problem(("callables",), f"no function for {name}")
+    for name, value in script.headers.items():
+        if SECRET_NAME.search(name) and not value.startswith("env:"):
+            yield document.problem(("headers", name), "secrets come from the environment: write env:NAME")
+
+
 def lint_executor(document: Document, contract: Contract, langs: Sequence[str]) -> Iterator[Problem]:
     """Yield what is wrong with a schema-valid ``executor.json``."""
     script = ToolScript.from_json(document.value)
     if script.live:
         yield document.problem(("live",), "a suite is frozen: live answers have no expected value")
+    yield from _lint_live(document, script, contract)
     earlier: list[tuple[int, str, Mapping[str, JSON]]] = []
     for index, rule in enumerate(script.rules):
         at = ("rules", index)

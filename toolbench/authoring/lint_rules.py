@@ -32,7 +32,7 @@ def lint_rules(document: Document, contract: Contract, script: ToolScript) -> It
             yield document.problem(path, unknown_tool(name, contract))
     codes = _codes(script)
     for code in rules.stop_after_error:
-        if code not in codes | ORCHESTRATOR_CODES:
+        if code not in codes | ORCHESTRATOR_CODES and not script.remote:
             yield document.problem(("stop_after_error", code), f"no executor rule answers with {code}")
     yield from _unreachable(document, rules, contract)
     yield from _without_effect(document, rules, contract, script)

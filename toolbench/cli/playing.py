@@ -53,6 +53,13 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
 @click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
 @click.option("--live-rates", is_flag=True, help="Course suite: ask the public exchange-rate service.")
+@click.option(
+    "--allow-writes",
+    is_flag=True,
+    help="Live tools may write; needs allow_writes in the configuration as well.",
+)
+@click.option("--record", type=EXISTING, help="Folder for executor scripts of what live tools answered.")
+@click.option("--replay", type=EXISTING, help="Folder with such scripts, in place of live tools.")
 @click.option("--resume", is_flag=True, help="Continue the run that is in --output.")
 @click.option(
     "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
@@ -78,6 +85,9 @@ def run(
     repetitions: int | None,
     parallelism: int | None,
     live_rates: bool,
+    allow_writes: bool,
+    record: Path | None,
+    replay: Path | None,
     resume: bool,
     retry_errors: bool,
     until: tuple[str, str] | None,
@@ -95,6 +105,8 @@ def run(
       toolbench run --config config.json --tools contracts/delivery/tools.json \\
                     --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
       toolbench run --config config.json --repetitions 30 --until model=a model=b --width 0.1
+      toolbench run --config config.json --suites mine --record recorded/
+      toolbench run --config config.json --suites mine --replay recorded/
     """
     from toolbench.running.asked import Part, prepare
     from toolbench.running.runner import run_matrix_sync
@@ -109,6 +121,8 @@ def run(
         repetitions=repetitions,
         parallelism=parallelism,
         live_rates=live_rates,
+        allow_writes=allow_writes,
+        replay=replay,
     )
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     # Other benches name the log itself; here the log is in the run's folder.
@@ -126,6 +140,8 @@ def run(
             on_wait=progress.wait,
         )
     _tell(summary, folder)
+    if record is not None:
+        _record(played, folder, record)
     sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
 
 
@@ -148,6 +164,27 @@ def _until(
         f"difference between {100 * low:+.0f} and {100 * high:+.0f} points"
     )
     return 0 if why else 1
+
+
+def _record(played: Sequence[Suite], folder: Path, into: Path) -> None:
+    """Write an executor script of what live tools answered in a run, by suite."""
+    import json
+
+    from toolbench.domain.files import create_all
+    from toolbench.domain.log import RunLog
+    from toolbench.running.asked import recording_of
+    from toolbench.running.live import recorded_script
+
+    attempts = RunLog.open(folder).attempts
+    for suite in (suite for suite in played if suite.executor.remote):
+        mine = (attempt for attempt in attempts if attempt.suite == suite.name)
+        script, differing = recorded_script(suite.executor, mine)
+        path = recording_of(into, suite.name)
+        create_all({path: json.dumps(script, ensure_ascii=False, indent=1) + "\n"})
+        other = (
+            f"; {differing} were answered otherwise later, the first answers are kept" if differing else ""
+        )
+        item(f"{path}: {len(script['rules'])} calls recorded{other}")
 
 
 def _tell(summary: RunSummary, folder: Path) -> None:

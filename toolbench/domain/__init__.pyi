@@ -58,6 +58,7 @@ from .from_function import tool_entry as tool_entry
 from .keys import BASELINE as BASELINE
 from .keys import AttemptKey as AttemptKey
 from .keys import PlayerKey as PlayerKey
+from .live_tool import live_tool as live_tool
 from .log import LOG_NAME as LOG_NAME
 from .log import BadLine as BadLine
 from .log import RunLog as RunLog

@@ -125,6 +125,8 @@ class Config:
     budgets: Mapping[str, float] = field(default_factory=dict)
     gates: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    allow_writes: bool = False
+    writes_confirmed: bool = False
     root: Path = field(default=Path())
 
     @property
@@ -136,10 +138,18 @@ class Config:
         )
         return baselines + self.runs
 
+    @property
+    def may_write(self) -> bool:
+        """Whether live tools may write: the file says so, and so does who has started the run."""
+        return self.allow_writes and self.writes_confirmed
+
     def snapshot(self) -> dict[str, JSON]:
         """Return the configuration as recorded in a run header: no key, no user part in an address."""
         data = asdict(self)
-        del data["root"]
+        for name in ("root", "allow_writes", "writes_confirmed"):
+            del data[name]
+        if self.may_write:
+            data["may_write"] = True
         for run, model in zip(data["runs"], self.runs, strict=True):
             public = model.public_headers
             run["base_url"] = public_url(run["base_url"])
@@ -186,6 +196,7 @@ class Config:
                 "retries",
                 "budgets",
                 "labels",
+                "allow_writes",
                 "gates",
             )
             if name in data

@@ -42,7 +42,8 @@ class CallRecord:
     """One proposed call and its fate.
 
     ``states`` is the path through ``proposed → validated → executed | failed``, or
-    ``proposed → rejected`` with ``rejection`` naming why. Model text never changes a state.
+    ``proposed → rejected`` with ``rejection`` naming why. Model text never changes a state. Live calls have
+    the moment they started and the seconds they took.
     """
 
     turn: int
@@ -55,6 +56,8 @@ class CallRecord:
     result: ToolResult | None = None
     idempotency_key: str | None = None
     replayed: bool = False
+    started_at: str | None = None
+    seconds: float | None = None
 
     @property
     def succeeded(self) -> bool:

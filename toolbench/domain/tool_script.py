@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON
 
@@ -26,10 +26,11 @@ class ToolError:
 
 @dataclass(frozen=True)
 class Success:
-    """A result; ``effect``: the write took place."""
+    """A result; ``effect``: the write took place, ``text``: what a model is handed in place of JSON."""
 
     value: JSON
     effect: bool = True
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,15 @@ class ScriptedTool:
     """Results of a tool, one after another for repeated executions; the last one repeats.
 
     ``when`` maps an argument to the value it must have (or ``{"pattern": regex}``); executions are kept
-    ``every_seconds`` apart on the virtual clock.
+    ``every_seconds`` apart on the virtual clock. What was ``recorded`` answers only a call with exactly these
+    arguments, word by word.
     """
 
     tool: str
     results: Sequence[ScriptedResult]
     when: Mapping[str, JSON] = field(default_factory=dict)
     every_seconds: float = 0.0
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,20 @@ class Retry:
 
 @dataclass(frozen=True)
 class ToolScript:
-    """What a suite's tools answer.
+    """What a suite's tools answer, or where real ones do.
+
+    Attributes
+    ----------
+    kind
+        ``script``: from ``rules``; ``python``: registered functions in a child process; ``mcp``: a server.
+    callables
+        Tool → ``module:function``.
+    server, names, headers, env
+        A command line or an address; tool → its name there, where that is another; headers of requests
+        (``env:NAME`` is read from the environment); names of environment variables that a server's process
+        is given.
+    timeout_seconds
+        What one live call may take.
 
     ``now`` is the moment at which real tools find themselves (absent: the present), ``live`` lets them ask
     public services, ``max_result_chars`` caps what a model is handed; ``source`` is the document as written.
@@ -101,6 +117,13 @@ class ToolScript:
     now: str | None = None
     live: bool = False
     retry: Retry = Retry()
+    kind: Literal["script", "python", "mcp"] = "script"
+    callables: Mapping[str, str] = field(default_factory=dict)
+    server: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    env: Sequence[str] = ()
+    timeout_seconds: float = 30.0
     source: Mapping[str, JSON] = field(default_factory=dict)
 
     @classmethod
@@ -108,9 +131,19 @@ class ToolScript:
         """Build from ``executor.json`` (already valid against its schema)."""
         rules = [
             ScriptedTool(**{**rule, "results": [_result(result) for result in rule["results"]]})
-            for rule in data["rules"]
+            for rule in data.get("rules", ())
         ]
         return cls(**{**data, "rules": rules, "retry": Retry(**data.get("retry", {}))}, source=data)
+
+    @property
+    def remote(self) -> bool:
+        """Whether real tools answer, which takes time and may change something."""
+        return self.kind != "script"
+
+    @property
+    def shown_server(self) -> str:
+        """The server as it may be printed."""
+        return self.server.partition("?")[0][:120]
 
     def asking_live(self) -> ToolScript:
         """Return the same script with real tools asking public services."""
@@ -129,7 +162,7 @@ class ToolScript:
 def _result(data: Mapping[str, Any]) -> ScriptedResult:
     effect = {"effect": data["effect"]} if "effect" in data else {}
     if "ok" in data:
-        return Success(data["ok"], **effect)
+        return Success(data["ok"], text=data.get("text"), **effect)
     if "error" in data:
         return Failure(ToolError(**data["error"]), **effect)
     if "malformed" in data:

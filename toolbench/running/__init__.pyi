@@ -1,9 +1,11 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import live as live
 from . import play as play
 from . import probe as probe
 from . import reparse as reparse
 from .asked import Part as Part
 from .asked import prepare as prepare
+from .asked import recording_of as recording_of
 from .conversation import Act as Act
 from .conversation import Ask as Ask
 from .conversation import Stage as Stage

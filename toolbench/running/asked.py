@@ -9,8 +9,10 @@ from pathlib import Path
 
 from toolbench.domain.case import Case
 from toolbench.domain.config import Config, ModelConfig
+from toolbench.domain.files import read_json
 from toolbench.domain.suite import Suite, find_suite, load_suite
-from toolbench.errors import ConfigError
+from toolbench.domain.tool_script import ToolScript
+from toolbench.errors import ConfigError, SuiteError
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def prepare(
     repetitions: int | None = None,
     parallelism: int | None = None,
     live_rates: bool = False,
+    allow_writes: bool = False,
+    replay: Path | None = None,
 ) -> tuple[Config, list[Suite]]:
     """Load a configuration and its suites, with what was given beside it taking precedence.
 
@@ -116,6 +120,10 @@ def prepare(
     live_rates
         Let the course suite ask the public exchange-rate service instead of its frozen table. The executor
         script, and with it its hash in the run header, says so.
+    allow_writes
+        The second consent to writes of live tools; the first one is ``allow_writes`` in the configuration.
+    replay
+        Folder with ``<suite>.executor.json`` of an earlier live run, to be used in place of live executors.
     conditions
         Names of conditions to keep (the configuration's own or built-in ones); empty keeps all.
     part
@@ -149,6 +157,32 @@ def prepare(
     else:
         raise ConfigError(f"{config}: suites: name at least one suite, or give tools and cases")
     suites = part.of_suites(suites)
+    if allow_writes and not loaded.allow_writes:
+        raise ConfigError(f'{config}: --allow-writes needs "allow_writes": true in the configuration as well')
+    loaded = replace(loaded, writes_confirmed=allow_writes)
+    suites = [_replayed(suite, replay) if replay and suite.executor.remote else suite for suite in suites]
+    for suite in suites:
+        _refuse_frozen(suite)
     if live_rates:
         suites = [replace(suite, executor=suite.executor.asking_live()) for suite in suites]
     return loaded, suites
+
+
+def recording_of(folder: Path, suite: str) -> Path:
+    """Return where the recorded script of a suite stands."""
+    return folder / f"{suite}.executor.json"
+
+
+def _replayed(suite: Suite, folder: Path) -> Suite:
+    path = recording_of(folder, suite.name)
+    return replace(suite, executor=ToolScript.from_json(read_json(path, "executor", ConfigError)))
+
+
+def _refuse_frozen(suite: Suite) -> None:
+    """Refuse frozen results of live tools: they would differ from run to run, and writes be repeated."""
+    for case in suite.cases:
+        if suite.executor.remote and any("tool_calls" in message for message in case.messages):
+            raise SuiteError(
+                f"suite {suite.name}: case {case.id} starts after tool results, which a live executor cannot "
+                "give; use a recorded script (--replay)"
+            )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -57,6 +57,15 @@ def _rejections() -> Mapping[str, Any]:
     return found
 
 
+@dataclass(frozen=True)
+class Begun:
+    """A valid call before it is carried out; ``known`` is what the same write was answered before."""
+
+    common: Mapping[str, Any]
+    key: str | None
+    known: ToolResult | None
+
+
 class Executor:
     """Answers the calls of one attempt; one instance an attempt, because sequences and writes have memory.
 
@@ -101,6 +110,15 @@ class Executor:
         A write whose key is known is not carried out again (``replayed``): a success is answered as the
         first time, and after a failure that had taken effect all the same the script plays on.
         """
+        begun = self.begin(call, turn, offered)
+        if isinstance(begun, CallRecord):
+            return begun
+        if begun.known is not None and not begun.known.is_error:
+            return self.end(begun, replace(begun.known, tries=()), False)
+        return self.end(begun, *self.answer(call.name, dict(call.arguments or {})))
+
+    def begin(self, call: ToolCall, turn: int, offered: Sequence[str]) -> Begun | CallRecord:
+        """Validate a call; the record of one that is not to be carried out is complete."""
         common: dict[str, Any] = {
             "turn": turn,
             "id": call.id,
@@ -113,22 +131,24 @@ class Executor:
             code, message = rejection
             result = ToolResult(content=f"{code}: {message}", is_error=True, code=code, permanent=True)
             return CallRecord(states=("proposed", "rejected"), rejection=code, result=result, **common)
-        arguments = dict(call.arguments or {})
-        key = self._idempotency_key(call.name, arguments)
-        known = self._written.get(key) if key else None
-        if known is not None and not known.is_error:
-            result, took_effect = replace(known, tries=()), False
-        else:
-            result, took_effect = self.answer(call.name, arguments)
-        if key and (took_effect or known is not None):
-            self._written[key] = result
+        key = self._idempotency_key(call.name, dict(call.arguments or {}))
+        return Begun(common, key, self._written.get(key) if key else None)
+
+    def end(self, begun: Begun, result: ToolResult, took_effect: bool) -> CallRecord:
+        """Return the record of a call that was carried out, or answered as before."""
+        if begun.key and (took_effect or begun.known is not None):
+            self._written[begun.key] = result
         return CallRecord(
             states=("proposed", "validated", "failed" if result.is_error else "executed"),
             result=result,
-            idempotency_key=key,
-            replayed=known is not None,
-            **common,
+            idempotency_key=begun.key,
+            replayed=begun.known is not None,
+            **begun.common,
         )
+
+    def as_told(self, result: Success | Failure) -> ToolResult:
+        """Return a result as the model is told it."""
+        return self._result(result, ())
 
     def answer(self, tool: str, arguments: Mapping[str, JSON]) -> tuple[ToolResult, bool]:
         """Return the scripted result of a valid call, retried by code where the fault is temporary.
@@ -150,7 +170,9 @@ class Executor:
         result: Success | Failure = Failure(NOT_SCRIPTED)
         while wait is not None:
             self.clock += wait
-            result = self._carried_out(self._playback.next_result(rule, self.clock), arguments)
+            scripted = self._playback.next_result(rule, self.clock)
+            filling = {} if self._playback.recorded(rule) else arguments
+            result = self._carried_out(scripted, filling)
             error = result.error if isinstance(result, Failure) else None
             status, code = (error.status, error.code) if error else (200, None)
             tries.append({"at": self.clock, "status": status, "code": code, "effect": result.effect})
@@ -179,8 +201,8 @@ class Executor:
                     return Failure(fault.as_tool_error())
             case Garbage(_, effect):
                 return Failure(MALFORMED, effect)
-            case Success(value, effect):
-                return Success(filled(value, arguments), effect)
+            case Success(value, effect, text):
+                return Success(filled(value, arguments), effect, text)
         return result
 
     def _rejection(self, call: ToolCall, offered: Sequence[str]) -> tuple[str, str] | None:
@@ -203,7 +225,8 @@ class Executor:
 
     def _result(self, result: Success | Failure, tries: Sequence[Mapping[str, JSON]]) -> ToolResult:
         if isinstance(result, Success):
-            content, cut = self._cap(json.dumps(result.value, ensure_ascii=False))
+            told = json.dumps(result.value, ensure_ascii=False) if result.text is None else result.text
+            content, cut = self._cap(told)
             return ToolResult(content, value=result.value, tries=tries, cut_from=cut)
         error = result.error
         text = f"{error.code}: {self._text(error.message)}"

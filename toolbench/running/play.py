@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from toolbench.adapters import Request, settled
 from toolbench.domain.canonical import JSON, sha256
-from toolbench.domain.decision import MOST_CALLS, ModelDecision
+from toolbench.domain.decision import MOST_CALLS, ModelDecision, ToolCall
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.record import Attempt, CallRecord, Status, TurnRecord
@@ -24,8 +26,21 @@ class AttemptBudgetReached(Exception):
     """Raised by a ``send`` that is not allowed to spend more on this attempt."""
 
 
+@dataclass(frozen=True)
+class Consent:
+    """What live tools may do: whether writes run, and who is told what was refused."""
+
+    may_write: bool = False
+    tell: Callable[[str], None] = lambda line: None
+
+
 async def play(
-    stage: Stage, planned: AttemptKey, run_id: str, hashes: Mapping[str, str], send: Send
+    stage: Stage,
+    planned: AttemptKey,
+    run_id: str,
+    hashes: Mapping[str, str],
+    send: Send,
+    consent: Consent | None = None,
 ) -> Attempt:
     """Play one attempt to its end and return its record.
 
@@ -41,24 +56,21 @@ async def play(
     retries: list[dict[str, JSON]] = []
     reply: Any = None
     try:
-        executor = Executor(
-            stage.suite.contract, stage.suite.executor, stage.case.lang, stage.condition.error_hints
-        )
-        history, frozen = ready_history(stage.case, executor)
-        calls += frozen
-        loop = converse(stage, history)
-        while True:
-            step = loop.send(reply)
-            if isinstance(step, Act):
-                offered = stage.callable(step.user_turn)
-                records = [executor.run(call, step.turn, offered) for call in step.calls]
-                calls += records
-                reply = records
-            else:
-                turn, body = await _ask(stage, step, send)
-                turns.append(turn)
-                calls += _unexecuted(turn.decision, step.index)
-                reply = (body, turn.decision)
+        async with _acting(stage, consent or Consent()) as (executor, act):
+            history, frozen = ready_history(stage.case, executor)
+            calls += frozen
+            loop = converse(stage, history)
+            while True:
+                step = loop.send(reply)
+                if isinstance(step, Act):
+                    before = len(calls)
+                    await _carry_out(step, act, stage.callable(step.user_turn), calls)
+                    reply = calls[before:]
+                else:
+                    turn, body = await _ask(stage, step, send)
+                    turns.append(turn)
+                    calls += _unexecuted(turn.decision, step.index)
+                    reply = (body, turn.decision)
     except StopIteration as end:
         stop = end.value.stop
         if stop == "loop_limit":
@@ -89,6 +101,39 @@ async def play(
         error=error,
         retries=retries,
     )
+
+
+async def _carry_out(step: Act, act: RunCall, offered: Sequence[str], records: list[CallRecord]) -> None:
+    """Add a record of every call of a step, also of those that live tools are not there for any more."""
+    for position, call in enumerate(step.calls):
+        try:
+            records.append(await act(call, step.turn, offered))
+        except TransportError as fault:
+            records += _rejected(step.calls[position:], step.turn, fault.code)
+            raise
+
+
+RunCall = Callable[[ToolCall, int, Sequence[str]], Awaitable[CallRecord]]
+
+
+@asynccontextmanager
+async def _acting(stage: Stage, consent: Consent) -> AsyncIterator[tuple[Executor, RunCall]]:
+    """Yield the executor of one attempt, and what carries out a call: the script, or real tools."""
+    contract, script = stage.suite.contract, stage.suite.executor
+    executor = Executor(contract, script, stage.case.lang, stage.condition.error_hints)
+    if not script.remote:
+
+        async def scripted(call: ToolCall, turn: int, offered: Sequence[str]) -> CallRecord:
+            return executor.run(call, turn, offered)
+
+        yield executor, scripted
+        return
+    from toolbench.running.hosts import host_of
+    from toolbench.running.live import LiveExecutor
+
+    async with host_of(script) as host:
+        live = LiveExecutor(executor, contract, host, consent.may_write, consent.tell)
+        yield executor, live.run
 
 
 async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping[str, Any]]:
@@ -129,6 +174,10 @@ def _unexecuted(decision: ModelDecision, turn: int) -> list[CallRecord]:
 
 
 def _refused(decision: ModelDecision, turn: int, why: str) -> list[CallRecord]:
+    return _rejected(decision.calls, turn, why)
+
+
+def _rejected(calls: Sequence[ToolCall], turn: int, why: str) -> list[CallRecord]:
     return [
         CallRecord(
             turn=turn,
@@ -139,5 +188,5 @@ def _refused(decision: ModelDecision, turn: int, why: str) -> list[CallRecord]:
             states=("proposed", "rejected"),
             rejection=(call.error or why).upper(),
         )
-        for call in decision.calls
+        for call in calls
     ]

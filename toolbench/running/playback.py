@@ -20,11 +20,17 @@ class Playback:
     def rule(self, tool: str, arguments: Mapping[str, JSON]) -> int | None:
         """Return the position of the first rule for a call, or ``None``."""
         for index, rule in enumerate(self._rules):
+            if rule.recorded and one_spelling(dict(rule.when)) != one_spelling(dict(arguments)):
+                continue
             if rule.tool == tool and all(
                 _matches(wanted, arguments.get(name)) for name, wanted in rule.when.items()
             ):
                 return index
         return None
+
+    def recorded(self, rule: int) -> bool:
+        """Whether a rule's results are answered word by word."""
+        return self._rules[rule].recorded
 
     def free_at(self, rule: int) -> float:
         """Return the virtual second from which a rule may be played again (``every_seconds``)."""

@@ -7,10 +7,11 @@ import html
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolbench.domain.config import REDACTED, SECRET_NAME, Config, ModelConfig
+from toolbench.domain.tool_script import ToolScript
 from toolbench.errors import ConfigError
 
 _PLAIN_WORD = re.compile(r"[A-Za-z]{0,12}")
@@ -106,14 +107,14 @@ def credentials(base_url: str) -> tuple[str, str] | None:
     return unquote(parts.username or ""), unquote(parts.password or "")
 
 
-def redactor_for(config: Config, public: str = "") -> Redactor:
+def redactor_for(config: Config, public: str = "", scripts: Sequence[ToolScript] = ()) -> Redactor:
     """Return a redactor that knows every secret the configuration refers to.
 
     Secrets are what key variables and ``env:`` headers hold, headers and query parameters that are named as
     secrets, and passwords in addresses. A key variable that holds one plain word, as servers without keys
     are given, is none.
     """
-    secrets: list[str] = []
+    secrets = [value for script in scripts for value in _of_tools(script)]
     for model in config.runs:
         names = [model.api_key_env] if model.api_key_env else []
         values = {name: value for name, value in model.headers.items() if value is not None}
@@ -132,6 +133,17 @@ def redactor_for(config: Config, public: str = "") -> Redactor:
     # "Bearer abc" in a header: the second word alone is the secret.
     secrets += [word for secret in secrets for word in _SCHEME.sub("", secret).split()[:1] if word != secret]
     return Redactor(secrets, public)
+
+
+def _of_tools(script: ToolScript) -> Iterator[str]:
+    """Yield the secrets of a live executor."""
+    for name, value in script.headers.items():
+        if value.startswith("env:"):
+            yield _stripped(value[4:])
+        elif SECRET_NAME.search(name):
+            yield value
+    yield from (_stripped(name) for name in script.env if SECRET_NAME.search(name))
+    yield from credentials(script.server) or ()
 
 
 def _stripped(name: str) -> str:

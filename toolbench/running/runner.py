@@ -29,8 +29,9 @@ from toolbench.running.budget import Budget
 from toolbench.running.conversation import Stage
 from toolbench.running.engine import Line, line_to
 from toolbench.running.header import differences, make_header, public_text
+from toolbench.running.hosts import check_live
 from toolbench.running.patience import GIVEN_UP
-from toolbench.running.play import AttemptBudgetReached, Send, play
+from toolbench.running.play import AttemptBudgetReached, Consent, Send, play
 from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
 from toolbench.running.transport import Response, Transport
 
@@ -121,10 +122,13 @@ async def run_matrix(
         dialect_of(model)
         key_of(model)
         extra_headers(model)
+    for suite in suites:
+        if suite.executor.remote:
+            await check_live(suite.executor, tuple(suite.contract.by_name), suite.name)
     header = make_header(config, suites, output.resolve().name)
     summary = RunSummary(path=output)
     _make_folder(output, resume)
-    redactor = redactor_for(config, public_text(header))
+    redactor = redactor_for(config, public_text(header), [suite.executor for suite in suites])
     budget = Budget(config.budgets)
     finished: set[AttemptKey] = set()
     with LogWriter(output, redactor) as writer:
@@ -237,6 +241,7 @@ class _Matrix:
         self._summary = summary
         self._on_attempt = on_attempt
         self._on_wait = on_wait
+        self._told: set[str] = set()
         self._suites = header.load_suites()
         self._conditions = header.load_conditions()
         self._budget = budget
@@ -327,7 +332,15 @@ class _Matrix:
         }
         if condition.descriptions:
             hashes["descriptions"] = suite.hashes[f"descriptions.{condition.descriptions}"]
-        return await play(stage, planned, self._header.run_id, hashes, send)
+        # A baseline calls whatever comes to hand: it never writes for real.
+        may_write = self._config.may_write and model.kind != "baseline"
+        consent = Consent(may_write, self._told_once)
+        return await play(stage, planned, self._header.run_id, hashes, send, consent)
+
+    def _told_once(self, line: str) -> None:
+        if line not in self._told and self._on_wait:
+            self._on_wait(line)
+        self._told.add(line)
 
     def _limited(self, send: Send, model: ModelConfig) -> Send:
         """Wrap a ``send`` with the budgets of the run and of one attempt."""
