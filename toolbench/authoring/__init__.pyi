@@ -1,7 +1,9 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
+from . import confirming as confirming
 from . import importing as importing
 from . import lint as lint
 from . import traces as traces
+from .describing import describe as describe
 from .generate import write as write
 from .importing import mcp_server as mcp_server
 from .importing import openapi as openapi

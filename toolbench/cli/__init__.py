@@ -12,6 +12,8 @@ import click
 
 from toolbench.cli.authoring import generate, lint
 from toolbench.cli.checking import label, selfcheck
+from toolbench.cli.confirming import confirm
+from toolbench.cli.describing import describe
 from toolbench.cli.experimenting import experiment
 from toolbench.cli.importing import import_, new
 from toolbench.cli.judging import agreement, compare, gate, promote, report, score, trends
@@ -25,7 +27,7 @@ __all__ = ["main"]
 
 PLAY = (init, run, models, serve)
 JUDGE = (score, agreement, report, compare, trends, replay, experiment, gate, promote)
-MAKE = (new, import_, lint, generate, selfcheck, label)
+MAKE = (new, confirm, describe, import_, lint, generate, selfcheck, label)
 """Commands by what one does: play a matrix, look at what came of it, make suites."""
 
 

@@ -12,6 +12,7 @@ from .normalizers import plain as plain
 from .order import is_empty as is_empty
 from .order import values_at as values_at
 from .overruling import Said as Said
+from .reading.russian_words import analyse as analyse
 from .score import Verdict as Verdict
 from .text import NUMBER as NUMBER
 from .text import contains as contains

@@ -22,6 +22,11 @@ def _effect_of_verb() -> Mapping[str, Effect]:
     return {verb: effect for effect, listed in verbs.items() for verb in listed.split()}
 
 
+def verbs() -> frozenset[str]:
+    """Return the verbs that tools' names are known to begin with."""
+    return frozenset(_effect_of_verb())
+
+
 def words(name: str) -> list[str]:
     """Return the words of a name in ``snake_case``, ``camelCase`` or with dots, in lower case."""
     return [word.lower() for word in _WORD.findall(name)]
