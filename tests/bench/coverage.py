@@ -14,8 +14,8 @@ import pandas as pd
 
 from tests.numbers.support import GROUP as NAMED
 from tests.numbers.support import frame, planned, row
-from toolbench.numbers.compare import compare
-from toolbench.numbers.paired import FEWEST_DIFFERING, Pairs, _span, detectable, p_value
+from toolbench.numbers.compare import compare_all
+from toolbench.numbers.paired import FEWEST_CLUSTERS, FEWEST_DIFFERING, Pairs, _span, detectable, p_value
 from toolbench.numbers.rows import FINDING
 from toolbench.numbers.sides import Side
 from toolbench.numbers.signature import Signature
@@ -51,7 +51,10 @@ def share_coverage(k: int, r: int, correlation: float, rate: float, runs: int = 
 def difference_coverage(
     k: int, r: int, correlation: float, means: tuple[float, float], runs: int = 2000
 ) -> tuple[float, float, float]:
-    """Return the coverage of printed intervals, the share printed, and of all runs that with p < 5 %."""
+    """Return the coverage of printed intervals, the share printed, and of all runs that with p < 5 %.
+
+    The share is that of runs with a p; with few scenarios these have no interval, and the coverage is NaN.
+    """
     rng = np.random.default_rng(SEED)
     u = rng.random((runs, k))
     left, right = (rng.binomial(r, rates_of(u, mean, correlation)) / r for mean in means)
@@ -64,7 +67,7 @@ def difference_coverage(
         chance = chance_mean_below(value, differences, sizes, *ends)
         return np.asarray((chance > 0.025) & (chance < 0.975))
 
-    covered = float(inside(truth)[printed].mean()) if printed.any() else np.nan
+    covered = float(inside(truth)[printed].mean()) if printed.any() and k >= FEWEST_CLUSTERS else np.nan
     return covered, float(printed.mean()), float((printed & ~inside(np.zeros(runs))).mean())
 
 
@@ -85,7 +88,9 @@ def power(k: int, r: int, runs: int = 200) -> tuple[float, float]:
     return found, seen / runs
 
 
-def false_alarms(share: float, runs: int = 100, scenarios: int = 20) -> tuple[float, float, float]:
+def false_alarms(
+    share: float, runs: int = 100, scenarios: int = 20, variants: int = 2, repetitions: int = 3
+) -> tuple[float, float, float]:
     """Return how often two equal models "differ" when one loses failures: as shown, and over attempts.
 
     Parameters
@@ -108,8 +113,8 @@ def false_alarms(share: float, runs: int = 100, scenarios: int = 20) -> tuple[fl
             rows = [
                 row(f"s{s:02d}.{v}", bool(rng.random() < rate), scenario=f"s{s:02d}", repetition=r)
                 for s, rate in enumerate(rates)
-                for v in "ab"
-                for r in range(3)
+                for v in range(variants)
+                for r in range(repetitions)
             ]
             kept = [
                 row(a["case_id"], None, scenario=a["scenario"], repetition=a["repetition"])
@@ -120,12 +125,17 @@ def false_alarms(share: float, runs: int = 100, scenarios: int = 20) -> tuple[fl
             made = frame(*kept)
             signatures = {tuple(NAMED.values()): Signature({})}
             sides.append(Side(str(lossy), made, pd.DataFrame(columns=FINDING), planned(*rows), signatures))
-        found = compare(sides[0], sides[1], metrics=["decision_accuracy", "pass_rate"]).table
-        last = found[found["metric"] == "pass_rate"].iloc[0]
+        last = compare_all([(sides[0], sides[1])], metrics=["pass_rate"], brief=True).table.iloc[0]
         alarms += bool(last["p"] < 0.05)
         refusals += "lost" in last["test"]
         naive += abs(sides[1].attempts["passed"].mean() - sides[0].attempts["passed"].mean()) > 0.05
     return alarms / runs, refusals / runs, naive / runs
+
+
+LOSSES = (0.0, 0.03, 0.06, 0.09, 0.12, 0.5)
+"""Shares of one side's failures; of all attempts of both sides some 2 % are lost at 0.12."""
+DESIGNS = ((20, 2, 3), (94, 1, 5))
+"""Scenarios, cases of each, repetitions."""
 
 
 def lines() -> Iterator[str]:
@@ -139,26 +149,39 @@ def lines() -> Iterator[str]:
     for k, r in ((14, 3), (30, 1), (94, 3)):
         found, seen = power(k, r)
         yield f"detectable with {k} scenarios, {r} repetitions: {found:.2f}; found in {seen:.2f} of runs"
-    for share in (0.0, 0.03, 0.5):
-        alarm, refused, naive = false_alarms(share)
-        yield (
-            f"equal models, {share:.0%} of one side's failures lost: p < 5 % in {alarm:.2f}, refused in "
-            f"{refused:.2f}; over attempts {naive:.2f} would differ by 5 points"
-        )
+    yield "| scenarios | cases | repetitions | failures lost | p < 5 % | at both extremes | over attempts |"
+    yield "|---|---|---|---|---|---|---|"
+    for scenarios, variants, repetitions in DESIGNS:
+        for share in LOSSES:
+            found = false_alarms(share, 200, scenarios, variants, repetitions)
+            cells = [
+                scenarios,
+                scenarios * variants,
+                repetitions,
+                f"{share:.0%}",
+                *(f"{one:.3f}" for one in found),
+            ]
+            yield f"| {' | '.join(map(str, cells))} |"
 
 
 def _row(k: int, r: int, correlation: float) -> str:
     shares = [share_coverage(k, r, correlation, rate) for rate in RATES]
     found = [difference_coverage(k, r, correlation, means) for means in DIFFERENCES]
-    cover = [covered for covered, printed, _ in found if printed >= 0.05]
     false = max(f for (a, b), (_, _, f) in zip(DIFFERENCES, found, strict=True) if a == b)
-    cells = [str(k), str(r), f"{correlation:.1f}", _spread(shares), _spread(cover)]
+    cells = [str(k), str(r), f"{correlation:.1f}", _spread(shares, [1.0] * len(shares))]
+    cells += [_spread([c for c, _, _ in found], [p for _, p, _ in found])]
     cells += [f"{np.mean([printed for _, printed, _ in found]):.2f}", f"{false:.3f}"]
     return f"| {' | '.join(cells)} |"
 
 
-def _spread(values: list[float]) -> str:
-    return f"{np.mean(values):.3f} ({min(values):.3f}–{max(values):.3f})" if values else "none"
+def _spread(values: list[float], printed: list[float]) -> str:
+    """Return the coverage of all that is printed, and the range over situations in which 5 % of it is."""
+    known = [(value, often) for value, often in zip(values, printed, strict=True) if np.isfinite(value)]
+    usual = [value for value, often in known if often >= 0.05]
+    if not usual:
+        return "none"
+    mean = np.average([value for value, _ in known], weights=[often for _, often in known])
+    return f"{mean:.3f} ({min(usual):.3f}–{max(usual):.3f})"
 
 
 if __name__ == "__main__":

@@ -13,13 +13,16 @@ from click.testing import CliRunner
 
 import toolbench
 from tests.numbers.support import renamed
+from tests.support import ROOT
 from toolbench.cli import main
+from toolbench.domain.config import Config
 from toolbench.domain.rich import html_table
+from toolbench.domain.suite import find_suite
 from toolbench.errors import InputError
-from toolbench.numbers.frames import IDENTITY, ScoredRun
+from toolbench.numbers.frames import IDENTITY
 from toolbench.numbers.gates import EXIT_CODES
 from toolbench.numbers.rows import ATTEMPT
-from toolbench.running.runner import RunSummary
+from toolbench.running.runner import RunSummary, run_matrix_sync
 from toolbench.showing.view import RunView
 
 GATES = {
@@ -157,15 +160,23 @@ def test_the_command_line_speaks_json_and_fails_on_regressions(folder: Path, tmp
     assert run(main, ["trends", str(folder)]).stdout.count("\n") > 4
 
 
-@pytest.mark.xfail(
-    reason="too few scenarios differ for a p with the new judge: needs a larger run", strict=False
-)
-def test_a_loss_that_holm_upholds_is_a_regression(base: ScoredRun) -> None:
-    parts = {
-        name: toolbench.select(base, model=name, lang="en") for name in ("keyword_router", "always_silent")
-    }
-    there = toolbench.compare(parts["keyword_router"], parts["always_silent"], metrics=["pass_rate"])
-    back = toolbench.compare(parts["always_silent"], parts["keyword_router"], metrics=["pass_rate"])
-    assert (there.table["p_holm"] < 0.05).any()
-    assert len(there.regressions) == (there.table["p_holm"] < 0.05).sum()
+def test_a_loss_that_holm_upholds_is_a_regression(tmp_path: Path) -> None:
+    # All shipped cases: the nine base cases alone have too few scenarios that differ.
+    data = {"runs": [], "conditions": ["auto"], "cases": {"langs": ["en"]}}
+    names = ("delivery", "tickets")
+    run_matrix_sync(
+        Config.from_json(data, "inline", ROOT), [find_suite(ROOT, n) for n in names], tmp_path / "r"
+    )
+    whole = toolbench.load_run(tmp_path / "r")
+    router, silent = (toolbench.select(whole, model=name) for name in ("keyword_router", "always_silent"))
+    there, back = (
+        toolbench.compare(*sides, metrics=["pass_rate"]) for sides in ((router, silent), (silent, router))
+    )
+    upheld = there.table["p_holm"] < 0.05
+    assert there.table["differing"][upheld].min() >= 10
+    assert (
+        set(there.regressions["suite"])
+        == set(there.table["suite"][upheld & (there.table["delta"] < 0)])
+        != set()
+    )
     assert back.regressions.empty

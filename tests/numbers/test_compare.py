@@ -13,7 +13,8 @@ import pytest
 
 from tests.numbers.support import PRICE, failed, frame, planned, renamed, row
 from toolbench.errors import InputError
-from toolbench.numbers.compare import OUTCOMES, SHOWN, TEST, _correct, compare
+from toolbench.numbers.case_rows import OUTCOMES
+from toolbench.numbers.compare import SHOWN, TEST, _correct, compare
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.paired import FEWEST_DIFFERING
@@ -333,6 +334,15 @@ def test_variants_of_a_scenario_are_one_cluster() -> None:
     assert (found["cases"], found["clusters"], found["differing"]) == (40, 20, 3)
     assert found["differing"] < FEWEST_DIFFERING
     assert found["test"] == "none: 3 of 20 scenarios differ, fewer than 6"
+
+
+def test_nine_scenarios_have_a_p_and_the_row_says_why_no_interval() -> None:
+    rows = [{**a, "passed": 1.0} for a in scenarios(9)]
+    lost = [{**a, "passed": 0.0} for a in rows]
+    found = compare(side("l", rows), side("r", lost), metrics=["pass_rate"]).table.iloc[0]
+    assert found["p"] == pytest.approx(2.0**-9, rel=1e-6)
+    assert np.isnan([found["ci_low"], found["ci_high"]]).all()
+    assert found["test"] == f"{TEST}, no interval of 9 scenarios"
 
 
 def test_detectable_differences_are_told_of_the_deciding_metric_only() -> None:

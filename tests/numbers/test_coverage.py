@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy import stats
 
 from tests.bench.coverage import difference_coverage, false_alarms, power, share_coverage
-from toolbench.numbers.paired import Pairs, p_value
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.7, 0.8, 0.9])
@@ -37,12 +34,3 @@ def test_equal_models_stay_equal_when_one_loses_failures(share: float, refused: 
     assert refusals == refused
     if share:
         assert naive >= 0.75
-
-
-def test_one_attempt_a_case_agrees_with_other_programs() -> None:
-    contingency = pytest.importorskip("statsmodels.stats.contingency_tables")
-    left = [1.0] * 14 + [0.0] * 4 + [1.0] * 20
-    right = [0.0] * 14 + [1.0] * 4 + [1.0] * 20
-    ours = p_value(Pairs(np.array(left), np.array(right), np.array([f"c{i}" for i in range(38)])))
-    exact = contingency.mcnemar([[20, 14], [4, 0]], exact=True).pvalue
-    assert ours == pytest.approx(exact - stats.binom.pmf(4, 18, 0.5), abs=1e-9)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from toolbench.numbers.paired import (
+    FEWEST_CLUSTERS,
     FEWEST_DIFFERING,
     Pairs,
     clusters_needed,
@@ -65,6 +66,8 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_5_percent(
     if np.isnan(p):
         assert both.differing < FEWEST_DIFFERING
         assert np.isnan([low, high]).all()
+    elif len(both) < FEWEST_CLUSTERS:
+        assert np.isnan([low, high]).all()
     elif abs(p - 0.05) > 1e-6:
         assert (low > 0 or high < 0) == (p < 0.05)
         assert low - 1e-9 <= both.delta <= high + 1e-9
@@ -100,6 +103,13 @@ def test_variants_of_one_scenario_are_one_observation() -> None:
 def test_with_five_differing_scenarios_nothing_is_told(differing: int) -> None:
     assert np.isnan(p_value(discordant(differing, 0, 88)))
     assert np.isnan(difference_interval(discordant(differing, 0, 88))).all()
+
+
+def test_nine_scenarios_have_a_p_and_no_interval() -> None:
+    nine, ten = discordant(9, 0, 0), discordant(9, 0, 1)
+    assert p_value(nine) == pytest.approx(2.0**-9, rel=1e-6)
+    assert np.isnan(difference_interval(nine)).all()
+    assert np.isfinite(difference_interval(ten)).all()
 
 
 def test_amounts_have_no_end_of_a_scale() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.showing import html
 from toolbench.showing.format import each, percent, points
 from toolbench.showing.html import Page

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from toolbench.experiments import charts
 from toolbench.experiments.run_source import politely, subjects
-from toolbench.numbers.compare import Comparison, compare_all
+from toolbench.numbers.compare import compare_all
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.sides import Side, of_players, select
 from toolbench.showing import comparison, html
 from toolbench.showing.format import NAMES, each, percent, points

@@ -17,7 +17,7 @@ from toolbench.experiments import charts
 from toolbench.experiments.answering import answer
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.run_source import Setup, pair, places, subjects, under
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table
 from toolbench.showing.format import each, fraction

@@ -17,7 +17,7 @@ from toolbench.experiments.answering import answer, effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.injection import inject, split
 from toolbench.experiments.run_source import Refusal, Setup, pair, subjects
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.tables import share_of
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table

@@ -20,7 +20,7 @@ from toolbench.experiments import charts
 from toolbench.experiments.answering import answer, effect_sentence
 from toolbench.experiments.effects import effect_table, effects
 from toolbench.experiments.run_source import Refusal, Setup, families, places, politely, subjects
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.flips import changed_cases, changes, decided, modes
 from toolbench.numbers.sides import select
 from toolbench.showing import html

@@ -16,7 +16,7 @@ from toolbench.domain.suite import Suite
 from toolbench.experiments.answering import effect_answer
 from toolbench.experiments.effects import effect_table, effects, slope_pages
 from toolbench.experiments.run_source import Refusal, Setup, politely, under
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.flips import changes, decided
 from toolbench.numbers.sides import select
 from toolbench.showing import html

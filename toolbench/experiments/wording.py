@@ -13,7 +13,7 @@ from toolbench.domain.suite import Suite
 from toolbench.experiments.answering import effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table, slope_pages
 from toolbench.experiments.run_source import Refusal, Setup, pair, places, under
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.showing import html
 from toolbench.showing.comparison import case_table
 from toolbench.showing.html import Page

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from toolbench.domain.canonical import JSON
 from toolbench.domain.keys import BASELINE
-from toolbench.domain.rich import html_table
 from toolbench.errors import InputError
+from toolbench.numbers.case_rows import case_rows
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
+from toolbench.numbers.comparison import TABLE, Comparison
 from toolbench.numbers.definitions import MEANS, RATES
-from toolbench.numbers.flips import disagreement
 from toolbench.numbers.frames import ScoredRun, load_run
+from toolbench.numbers.intervals import LEVEL
 from toolbench.numbers.paired import (
+    FEWEST_CLUSTERS,
     FEWEST_DIFFERING,
     Pairs,
     clusters_needed,
@@ -34,7 +34,7 @@ from toolbench.numbers.paired import (
 from toolbench.numbers.pairing import Faced, Loss, Metric
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.sides import Side, Sided, lonely_groups, pair_groups, part_of, side_of
-from toolbench.numbers.tables import Parts, groups, records
+from toolbench.numbers.tables import Parts, groups
 
 SHOWN = (
     "pass_rate",
@@ -56,122 +56,7 @@ PRIMARY = "pass_rate"
 TIMES = ("mean_latency_ms",)
 """Metrics without a test: two runs of one model on a shared machine "differ" in three of four."""
 
-OUTCOMES = ("both", "only left", "only right", "neither")
-DIFFERING = OUTCOMES[1:3]
 TEST = "weighed scenarios, mid-p"
-TABLE = {
-    "before": "str",
-    "after": "str",
-    "metric": "str",
-    "left": "float64",
-    "right": "float64",
-    "delta": "float64",
-    "ci_low": "float64",
-    "ci_high": "float64",
-    "p": "float64",
-    "p_holm": "float64",
-    "test": "str",
-    "cases": "int64",
-    "clusters": "int64",
-    "differing": "int64",
-    "lost": "int64",
-    "lost_cases": "int64",
-    "lowest": "float64",
-    "highest": "float64",
-    "detectable": "float64",
-    "clusters_needed": "float64",
-}
-REASONS_KEPT = 3
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What sides differ in: two of them, or several pairs that are corrected together.
-
-    Attributes
-    ----------
-    sides
-        Labels of the left and the right side of every pair.
-    shared
-        Group columns that both sides of a pair have in common, in ``table`` and ``cases``.
-    primary
-        The metric that decides.
-    table
-        One row per pair of groups and metric: the shared group columns, ``before``, ``after`` (labels of the
-        sides), ``metric``, then
-
-        ``left, right, delta``
-            Means over the paired cases, each counted once, and right minus left.
-        ``ci_low, ci_high, p, test``
-            95 % interval and p of the difference, two readings of one distribution; missing together, with
-            the reason as ``test``, where nothing can be told.
-        ``p_holm``
-            Holm's correction over the primary metric of every model (baselines only where there is no
-            model): a family that is known before the run.
-        ``cases, clusters, differing``
-            Cases with a figure on both sides, the scenarios they are variants of, and how many of these
-            differ.
-        ``lost, lost_cases, lowest, highest``
-            Attempts that have no score, cases that lost some, and the difference if all of them had spoken
-            for the left side or for the right one.
-        ``detectable, clusters_needed``
-            Of the primary metric: the smallest true loss that such a run shows with 80 % power, and the
-            scenarios that a difference like this one takes; missing where no number of them would do.
-    cases
-        One row per paired case: the shared group columns, ``before``, ``after``, ``case_id``, ``scenario``,
-        ``case_class``, ``left_passed``, ``left_n``, ``right_passed``, ``right_n``, ``outcome`` (``both``,
-        ``only left``, ``only right``, ``neither``; a side has a case when more than half of its scored
-        repetitions pass), ``within`` and ``between`` (how likely two repetitions of one side, and one of
-        each, behave differently), ``codes`` and ``reasons`` of the side that fails (of the right one when
-        both do).
-    unpaired, warnings
-        Lines on groups and cases left out, and on too few cases or repetitions.
-    """
-
-    sides: tuple[tuple[str, str], ...]
-    factors: tuple[str, ...]
-    shared: tuple[str, ...]
-    primary: str
-    table: pd.DataFrame
-    cases: pd.DataFrame
-    unpaired: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def newly_failing(self) -> pd.DataFrame:
-        """Cases that the left side has and the right side has not."""
-        return self.cases[self.cases["outcome"] == "only left"]
-
-    @property
-    def newly_passing(self) -> pd.DataFrame:
-        """Cases that the right side has and the left side has not."""
-        return self.cases[self.cases["outcome"] == "only right"]
-
-    @property
-    def regressions(self) -> pd.DataFrame:
-        """Rows of the deciding metric in which the right side is worse and Holm's p is below 5 %."""
-        lower_is_better = {rate.name for rate in RATES if rate.good == "low"} | {mean.name for mean in MEANS}
-        worse = self.table["delta"] > 0 if self.primary in lower_is_better else self.table["delta"] < 0
-        return self.table[(self.table["metric"] == self.primary) & worse & (self.table["p_holm"] < 0.05)]
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return sides, table and cases for other programs; what is missing is ``null``."""
-        return {
-            "sides": [list(pair) for pair in self.sides],
-            "factors": list(self.factors),
-            "primary": self.primary,
-            "regressions": len(self.regressions),
-            "table": _plain(self.table),
-            "cases": _plain(self.cases),
-            "unpaired": list(self.unpaired),
-            "warnings": list(self.warnings),
-        }
-
-    def _repr_html_(self) -> str:
-        shown = [*self.shared, "before", "after", "metric", "left", "right", "delta", "ci_low", "ci_high"]
-        rows = records(self.table[[*shown, "p", "p_holm", "cases", "clusters", "lost", "test"]])
-        caption = "; ".join(f"{left} → {right}" for left, right in self.sides)
-        return html_table(caption, rows, [*self.unpaired, *self.warnings])
 
 
 def compare(
@@ -301,14 +186,7 @@ class _Pair:
             if rule.brief:
                 continue
             scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
-            self.cases.append(_case_rows(*scored, *(findings for _, _, findings in both)).assign(**named))
-
-
-def _plain(frame: pd.DataFrame) -> list[JSON]:
-    cells = frame.astype(object).where(frame.notna(), None)
-    return [
-        {name: list(v) if isinstance(v, tuple) else v for name, v in row.items()} for row in records(cells)
-    ]
+            self.cases.append(case_rows(*scored, *(findings for _, _, findings in both)).assign(**named))
 
 
 def _metrics(names: Sequence[str]) -> list[Metric]:
@@ -352,11 +230,10 @@ def _at_both_extremes(loss: Loss) -> dict[str, Any]:
     """Return the interval that holds whatever the lost attempts would have been; none if 0 is in it."""
     lost = f"{loss.attempts} of {loss.planned} attempts lost"
     found = [_verdict(pairs) for pairs in loss.extremes or ()]
-    if len(found) == 2 and all("p" in one for one in found):
-        low, high = found[0]["ci_low"], found[1]["ci_high"]
-        if low > 0 or high < 0:
-            p = max(one["p"] for one in found)
-            return {"ci_low": low, "ci_high": high, "p": p, "test": f"{TEST}, {lost}"}
+    p = max((one.get("p", 1.0) for one in found), default=1.0)
+    if p < 1 - LEVEL and loss.bounds[0] * loss.bounds[1] > 0:
+        ends = {"ci_low": found[0]["ci_low"], "ci_high": found[1]["ci_high"]}
+        return {**ends, "p": p, "test": f"{found[0]['test']}, {lost}"}
     return {"test": f"none: {lost}"}
 
 
@@ -365,7 +242,9 @@ def _verdict(pairs: Pairs) -> dict[str, Any]:
         few = f"{pairs.differing} of {len(pairs.sums[0])} scenarios differ, fewer than {FEWEST_DIFFERING}"
         return {"test": f"none: {few}"}
     low, high = difference_interval(pairs)
-    return {"ci_low": low, "ci_high": high, "p": p_value(pairs), "test": TEST}
+    scenarios = len(pairs.sums[0])
+    few = f", no interval of {scenarios} scenarios" if scenarios < FEWEST_CLUSTERS else ""
+    return {"ci_low": low, "ci_high": high, "p": p_value(pairs), "test": f"{TEST}{few}"}
 
 
 def _correct(rows: Sequence[dict[str, Any]], primary: str) -> None:
@@ -375,42 +254,6 @@ def _correct(rows: Sequence[dict[str, Any]], primary: str) -> None:
     for row, p in zip(family, holm([row.get("p", 1.0) for row in family]), strict=True):
         if "p" in row:
             row["p_holm"] = p
-
-
-def _case_rows(
-    left: pd.DataFrame, right: pd.DataFrame, left_findings: pd.DataFrame, right_findings: pd.DataFrame
-) -> pd.DataFrame:
-    """Return one row per case: passes on both sides, the outcome, and why the failing side fails."""
-    sides = [frame.groupby("case_id", sort=True)["passed"].agg(["sum", "size"]) for frame in (left, right)]
-    has_left, has_right = (counts["sum"] * 2 > counts["size"] for counts in sides)
-    rows = pd.DataFrame(
-        {
-            **{name: left.groupby("case_id", sort=True)[name].first() for name in ("scenario", "case_class")},
-            "left_passed": sides[0]["sum"].astype("int64"),
-            "left_n": sides[0]["size"],
-            "right_passed": sides[1]["sum"].astype("int64"),
-            "right_n": sides[1]["size"],
-            "outcome": np.select([has_left & has_right, has_left, has_right], OUTCOMES[:3], OUTCOMES[3]),
-        }
-    )
-    rows = rows.join(disagreement("behaviour", left, right)).reset_index()
-    blame = {"only left": _texts(right_findings), "only right": _texts(left_findings)}
-    blame["neither"] = blame["only left"]
-    why = [
-        blame.get(outcome, {}).get(case, ((), ()))
-        for case, outcome in zip(rows["case_id"], rows["outcome"], strict=True)
-    ]
-    for index, name in enumerate(("codes", "reasons")):
-        rows[name] = pd.Series([texts[index] for texts in why], dtype=object)
-    return rows
-
-
-def _texts(findings: pd.DataFrame) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return case → its codes and its first few reasons, each once."""
-    return {
-        str(case): (tuple(dict.fromkeys(found["code"])), tuple(dict.fromkeys(found["reason"]))[:REASONS_KEPT])
-        for (case,), found in groups(findings, ["case_id"])
-    }
 
 
 def _small(cases: Sequence[pd.DataFrame], shared: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Every case counts once, however many of its repetitions came through, so attempts lost on one side cannot
 shift the figure towards the easy cases. Interval and p are two readings of one distribution
 (:mod:`toolbench.numbers.weighing`): the interval leaves out 0 exactly where p is below 0.05. Where too few
-clusters differ to tell anything, there is neither.
+clusters differ to tell anything, there is neither; where there are too few for an interval that covers as it
+should, there is p alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ FEWEST_DIFFERING = 6
 With five, even if all went one way, an exact test gives 2 · 2⁻⁵ = .06: nothing could be told. And intervals
 of so few would cover 90 % of the time in some situations and 100 % in others.
 """
+FEWEST_CLUSTERS = 10
+"""Clusters below which a difference has no interval: of nine, those printed cover 99 % and not 95 %."""
 POWER = 0.8
 _DRAWS = 300
 _MOST_CLUSTERS = 1000
@@ -82,10 +85,13 @@ class Pairs:
 
 
 def difference_interval(pairs: Pairs) -> Interval:
-    """Return the 95 % interval of ``pairs.delta``; NaN where fewer than six clusters differ."""
-    if not pairs.telling:
-        return NONE
+    """Return the 95 % interval of ``pairs.delta``.
+
+    NaN where fewer than six clusters differ, or there are fewer than ten.
+    """
     sums, sizes = pairs.sums
+    if not pairs.telling or len(sums) < FEWEST_CLUSTERS:
+        return NONE
     reach = pairs.scale or 2 * float(np.abs(sums / sizes).max())
     low, high = limits(sums[None], sizes[None], (-reach, reach), LEVEL, _span(sums, sizes, pairs.scale))
     return float(low[0]), float(high[0])

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.keys import PlayerKey
-from toolbench.numbers.compare import OUTCOMES, Comparison
+from toolbench.numbers.case_rows import OUTCOMES
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.definitions import MEANS
 from toolbench.numbers.tables import groups, records
 from toolbench.showing import html

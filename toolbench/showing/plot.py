@@ -8,7 +8,7 @@ import pandas as pd
 
 from toolbench.domain.keys import PlayerKey
 from toolbench.errors import InputError
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.frames import require
 from toolbench.numbers.rows import ATTEMPT
 from toolbench.numbers.tables import groups

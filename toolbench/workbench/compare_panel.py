@@ -7,7 +7,7 @@ from pathlib import Path
 import ipywidgets as widgets
 
 from toolbench.errors import ToolbenchError
-from toolbench.numbers.compare import Comparison
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.tables import records
 from toolbench.showing.html import EMPTY, Page, heading, join, paragraph
 from toolbench.showing.view import RunView

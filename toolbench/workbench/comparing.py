@@ -10,7 +10,9 @@ import pandas as pd
 
 from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
-from toolbench.numbers.compare import DIFFERING, Comparison, compare
+from toolbench.numbers.case_rows import DIFFERING
+from toolbench.numbers.compare import compare
+from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.flips import changed_cases, changes, decided
 from toolbench.numbers.sides import FACTORS, Side, select
 from toolbench.showing import html
