@@ -15,6 +15,7 @@ from tests.support import ROOT
 from toolbench.cli import main
 from toolbench.cli.plain import plain_errors
 from toolbench.domain.log import LOG_NAME, RunLog
+from toolbench.domain.suite import find_suite
 from toolbench.simulator import Simulator
 
 DELIVERY = [
@@ -304,6 +305,31 @@ def test_a_failed_case_is_promoted_once(tmp_path: Path) -> None:
     assert first.count("\n") > 0
     assert "0 cases added" in invoke(*wanted).stdout
     assert target.read_text() == first
+
+
+def test_promoted_cases_are_a_suite_that_is_linted_and_run_by_its_name(tmp_path: Path) -> None:
+    run, target = a_run(tmp_path), tmp_path / "bench/cases/again.en.jsonl"
+    log = run / LOG_NAME
+    header, *attempts = (json.loads(line) for line in log.read_text("utf-8").splitlines())
+    text = "".join(json.dumps(line) + "\n" for line in (header | {"seal": None}, *attempts))
+    log.write_text(text.replace('"provider": "baseline"', '"provider": "rules"'))
+    target.parent.mkdir(parents=True)
+    made = invoke("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
+    assert made.exit_code == 0, made.output
+    bench = tmp_path / "bench"
+    linted = invoke("lint", bench / "contracts", bench / "cases")
+    assert linted.exit_code == 0, linted.output
+    config = bench / "config.json"
+    config.write_text('{"runs": [], "conditions": ["auto"], "repetitions": 1, "suites": ["again"]}')
+    played = invoke("run", "--config", config, "--output", tmp_path / "played")
+    assert played.exit_code == 0, played.output
+    cases = target.read_text().count("\n")
+    assert len((tmp_path / "played" / LOG_NAME).read_text().splitlines()) == 1 + 4 * cases
+    shipped = find_suite(ROOT, "delivery").hashes
+    again = find_suite(bench, "again").hashes
+    assert {name: again[name] for name in shipped if name != "cases"} == {
+        name: value for name, value in shipped.items() if name != "cases"
+    }
 
 
 def test_a_gate_needs_gates_and_says_which_way_it_went(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for scenarios, variants, repetitions in DESIGNS:
         for share in LOSSES:
-            found = false_alarms(share, 200, scenarios, variants, repetitions)
+            found = false_alarms(share, 120, scenarios, variants, repetitions)
             cells = [
                 scenarios,
                 scenarios * variants,

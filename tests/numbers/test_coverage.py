@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.bench.coverage import difference_coverage, false_alarms, power, share_coverage
+from tests.bench.coverage import (
+    DIFFERENCES,
+    RATES,
+    difference_coverage,
+    false_alarms,
+    power,
+    share_coverage,
+)
+from toolbench.numbers.paired import FEWEST_CLUSTERS
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.7, 0.8, 0.9])
@@ -12,6 +21,24 @@ from tests.bench.coverage import difference_coverage, false_alarms, power, share
 @pytest.mark.parametrize("k", [20, 30, 94])
 def test_intervals_of_shares_hold(k: int, correlation: float, rate: float) -> None:
     assert 0.925 <= share_coverage(k, 3, correlation, rate, 1000) <= 0.985
+
+
+@pytest.mark.parametrize(("k", "r", "correlation"), [(9, 1, 0.0), (9, 3, 0.0), (9, 3, 0.6), (20, 1, 0.0)])
+def test_intervals_of_few_scenarios_hold_on_average(k: int, r: int, correlation: float) -> None:
+    # One rate at a time they cover 94 to 99 %: so few results are possible.
+    found = [share_coverage(k, r, correlation, rate, 1000) for rate in RATES]
+    assert 0.925 <= np.mean(found) <= 0.985
+
+
+@pytest.mark.parametrize(("k", "correlation"), [(9, 0.0), (9, 0.6), (20, 0.6)])
+def test_differences_of_few_scenarios_hold_or_are_not_printed(k: int, correlation: float) -> None:
+    found = [difference_coverage(k, 3, correlation, means, 1000) for means in DIFFERENCES]
+    if k < FEWEST_CLUSTERS:
+        assert np.isnan([covered for covered, _, _ in found]).all()
+    else:
+        pooled = np.average([c for c, _, _ in found], weights=[printed for _, printed, _ in found])
+        assert 0.925 <= pooled <= 0.985
+    assert max(false for (a, b), (_, _, false) in zip(DIFFERENCES, found, strict=True) if a == b) <= 0.05
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6], ids=["independent", "clustered"])

@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from toolbench.numbers.intervals import Observed, quantile_intervals, share_intervals
+from toolbench.numbers.intervals import Observed, quantile_intervals, share_intervals, wilson
 from toolbench.numbers.paired import FEWEST_DIFFERING, Pairs, difference_interval, holm, p_value
 
 
@@ -43,10 +43,11 @@ def test_one_attempt_a_case_lies_inside_clopper_and_pearson(passed: int, n: int)
     above = np.r_[np.ones(passed), np.zeros(n - passed)][:, None]
     (low,), (high,) = share_intervals(above, np.ones((n, 1)))
     exact = proportion_confint(passed, n, method="beta")
-    wilson = proportion_confint(passed, n, method="wilson")
+    score = proportion_confint(passed, n, method="wilson")
+    assert wilson(passed, n) == pytest.approx(score, abs=1e-9)
     assert exact[0] - 1e-9 <= low <= high <= exact[1] + 1e-9
     # Mid-p and Wilson are both near 95 % on average: nowhere far apart.
-    assert (low, high) == pytest.approx(wilson, abs=0.035)
+    assert (low, high) == pytest.approx(score, abs=0.035)
 
 
 def cluster_robust(values: np.ndarray, clusters: np.ndarray) -> tuple[float, float]:

@@ -115,7 +115,21 @@ def test_findings_are_counted_per_attempt(report: dict[str, Any], priced: Scored
 def test_no_clock_and_no_path_is_in_the_report(priced: ScoredRun, priced_run: Path) -> None:
     text = report_text(priced)
     assert str(priced_run.parent) not in text
-    assert text.isascii()
+
+
+def test_log_and_report_hold_letters_as_letters_and_hide_nothing(base_run: Path, tmp_path: Path) -> None:
+    log = (base_run / "attempts.jsonl").read_text("utf-8")
+    assert "заказ" in log
+    assert "\\u0437" not in log
+
+    def labelled(header: dict[str, Any]) -> dict[str, Any]:
+        return {**header, "labels": {"кто": "Маша\u202e\u200b\U000e0041"}}
+
+    scored = load_run(renamed(base_run, tmp_path / "named", {"keyword_router": "m"}, header=labelled))
+    text = report_text(scored)
+    assert '"кто": "Маша\\u202e\\u200b\\udb40\\udc41"' in text
+    assert json.loads(text)["labels"] == {"кто": "Маша\u202e\u200b\U000e0041"}
+    text.encode()
 
 
 def test_a_run_that_has_not_begun_has_a_report(priced_run: Path, tmp_path: Path) -> None:

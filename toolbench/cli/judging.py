@@ -102,8 +102,11 @@ def _reparse(run: Path) -> None:
 @click.command()
 @click.argument("run", type=EXISTING)
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Of the page.")
+@click.option(
+    "--bom", is_flag=True, help="Begin errors.csv with a byte order mark, as some spreadsheets want."
+)
 @plain_errors
-def report(run: Path, lang: str) -> None:
+def report(run: Path, lang: str, bom: bool) -> None:
     """Render a run: report.ipynb, report.html, report.json and errors.csv in its folder.
 
     \b
@@ -115,7 +118,7 @@ def report(run: Path, lang: str) -> None:
     from toolbench.showing.report import write_report
 
     with ReportProgress() as watch:
-        written = write_report(run, lang=lang, watch=watch)
+        written = write_report(run, lang=lang, watch=watch, bom=bom)
     say(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
     if written.problem:
         item(f"toolbench: {written.problem}", err=True)
@@ -257,19 +260,24 @@ def gate(
 def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...], output: Path) -> None:
     """Turn failed attempts into cases of a permanent regression suite, with their origin.
 
+    A file cases/NAME.LANG.jsonl whose contracts/NAME is not there gets it from the run, so that the new suite
+    is run and linted by its name.
+
     \b
     Example:
       toolbench promote runs/demo --failed --suite delivery --lang en \\
                 --output cases/delivery_regression.en.jsonl
     """
-    from toolbench.domain.files import append_text, read_jsonl
+    from toolbench.domain.files import append_text, read_jsonl, write_text_atomic
     from toolbench.numbers.frames import load_run
+    from toolbench.numbers.promote import contract_files
     from toolbench.numbers.promote import promote as promoted
 
     there = [case for _, case in read_jsonl(output, "case")] if output.exists() else []
     froms = [case.get("origin") or {} for case in there if case["lang"] == lang]
+    scored = load_run(run)
     lines = promoted(
-        load_run(run),
+        scored,
         suite,
         lang,
         codes=code,
@@ -277,4 +285,9 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
         origins=[str(origin["case_hash"]) for origin in froms if "case_hash" in origin],
     )
     append_text(output, lines)
+    folder = output.parent.parent / "contracts" / output.name.split(".")[0]
+    if output.parent.name == "cases" and not folder.exists():
+        folder.mkdir(parents=True)
+        for name, text in contract_files(scored.suites[suite]).items():
+            write_text_atomic(folder / name, text, InputError)
     say(f"{output}: {lines.count(chr(10))} cases added")

@@ -50,7 +50,12 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 _LATER = re.compile(r";(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 """Where a spreadsheet that separates cells by semicolons would begin a formula."""
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?")
-_ONE_LINE = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
+_ONE_LINE = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).encode
+_UNSEEN = re.compile(
+    "[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+"""What is no letter to look for, may hide or reorder others, or is no Unicode at all: it stays escaped."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode categories that break a line, reorder it or do not show: they are spelt out."""
 
@@ -119,8 +124,9 @@ def _results(scored: ScoredRun, suites: Mapping[str, Suite]) -> list[JSON]:
 
 
 def report_text(scored: ScoredRun) -> str:
-    """Return ``report.json`` as the text to write: sorted keys, ASCII only, a figure a line."""
-    return _lines(report_json(scored), "\n") + "\n"
+    """Return ``report.json`` as the text to write: sorted keys, letters as letters, a figure a line."""
+    text = _lines(report_json(scored), "\n") + "\n"
+    return _UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _lines(value: JSON, margin: str) -> str:

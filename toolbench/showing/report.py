@@ -80,6 +80,7 @@ def write_report(
     cell_timeout: int = CELL_TIMEOUT,
     lang: str = "en",
     watch: Watch | None = None,
+    bom: bool = False,
 ) -> Report:
     """Write ``report.ipynb``, ``report.html``, ``report.json`` and ``errors.csv`` into a run's folder.
 
@@ -96,6 +97,8 @@ def write_report(
         ``en`` or ``ru``.
     watch
         Called with what is being done and how far it is.
+    bom
+        Whether ``errors.csv`` begins with a byte order mark.
 
     Returns
     -------
@@ -115,7 +118,7 @@ def write_report(
     folder = view.scored.log.path.parent
     watch("figures", 0, 0)
     write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
-    write_text_atomic(folder / "errors.csv", errors_csv(view.scored), LogError)
+    write_text_atomic(folder / "errors.csv", errors_csv(view.scored, bom), LogError)
     source = notebook or notebook_path("02_report")
     given = {"run": str(folder.resolve()), **_language(source, lang), **(parameters or {})}
     try:
