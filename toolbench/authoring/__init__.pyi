@@ -5,7 +5,9 @@ from . import lint as lint
 from . import traces as traces
 from .describing import describe as describe
 from .generate import write as write
+from .importing import bfcl as bfcl
 from .importing import mcp_server as mcp_server
 from .importing import openapi as openapi
+from .importing import others as others
 from .mutate import mutate_arguments as mutate_arguments
 from .workspace import make_workspace as make_workspace

@@ -138,6 +138,38 @@ def bfcl(folder: Path, **options: Any) -> None:
 
 @import_.command()
 @click.argument("file", type=EXISTING)
+@_tools_options
+@plain_errors
+def promptfoo(file: Path, **options: Any) -> None:
+    """Tests of promptfoo that name tools (tool-used, tool-sequence, tool-args-match, tool-call-f1).
+
+    \b
+    Example:
+      toolbench import promptfoo promptfooconfig.yaml --name shop
+    """
+    from toolbench.authoring.importing.others import import_promptfoo
+
+    finish_import(import_promptfoo(str(file)), file.stem, **options)
+
+
+@import_.command()
+@click.argument("file", type=EXISTING)
+@_tools_options
+@plain_errors
+def inspect(file: Path, **options: Any) -> None:
+    """Samples of an Inspect log whose metadata say which call is right, with the log's tools.
+
+    \b
+    Example:
+      toolbench import inspect log.json --name shop
+    """
+    from toolbench.authoring.importing.others import import_inspect
+
+    finish_import(import_inspect(str(file)), file.stem, **options)
+
+
+@import_.command()
+@click.argument("file", type=EXISTING)
 @click.option("--suite", required=True, help="Suite the cases belong to.")
 @click.option("--tools", type=EXISTING, help="List of tools to make the suite of, when it is not there yet.")
 @click.option("--lang", type=click.Choice(["en", "ru"]), help="Language  [default: by the letters].")

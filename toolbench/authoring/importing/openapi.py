@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from toolbench.authoring.importing.entries import FoundTool, entries
 from toolbench.authoring.importing.material import Material
-from toolbench.authoring.importing.reading import read_values
+from toolbench.authoring.importing.reading import read_values, read_yaml
 from toolbench.authoring.importing.schemas import references
-from toolbench.domain.canonical import JSON, too_deep
+from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import Effect
-from toolbench.domain.files import read_text
 from toolbench.errors import SuiteError
 
 EFFECTS: Mapping[str, Effect] = {
@@ -65,35 +61,11 @@ def import_openapi(source: str, tags: Sequence[str] = (), only: Sequence[str] = 
     return Material(origin, made.tools, (), (*remarks, *made.remarks), made.outputs)
 
 
-class _Plain(yaml.SafeLoader):
-    """YAML as OpenAPI uses it: no aliases, with which a small file can unfold without end."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        return super().compose_node(parent, index)
-
-
-_Plain.yaml_implicit_resolvers = {
-    letter: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
-    for letter, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
 def _document(path: Path) -> dict[str, Any]:
-    if path.suffix.lower() in (".yaml", ".yml"):
-        text = read_text(path)
-        try:
-            value = yaml.load(text, _Plain)
-        except (yaml.YAMLError, RecursionError, ValueError) as fault:
-            raise SuiteError(f"{path}: not valid YAML: {' '.join(str(fault).split())[:160]}") from None
-    else:
-        value = read_values(path)[0][0]
-    if not isinstance(value, dict) or too_deep(value):
+    value = read_yaml(path) if path.suffix.lower() in (".yaml", ".yml") else read_values(path)[0][0]
+    if not isinstance(value, dict):
         raise SuiteError(f"{path}: no OpenAPI 3 document")
-    # YAML's keys and values can be of types that JSON does not have.
-    plain: dict[str, Any] = json.loads(json.dumps(value, default=str))
-    return plain
+    return value
 
 
 def _operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

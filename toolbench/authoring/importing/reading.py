@@ -1,12 +1,16 @@
-"""Reading a source's file: JSON, JSON Lines, several JSON values one after another, or CSV."""
+"""Reading a source's file: JSON, JSON Lines, several JSON values one after another, YAML, or CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
+from typing import Any
 
-from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict_each
+import yaml
+
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict_each, too_deep
 from toolbench.domain.files import read_text
 from toolbench.errors import SuiteError
 
@@ -34,6 +38,40 @@ def read_values(path: Path) -> tuple[list[JSON], list[str]]:
     if not values:
         raise SuiteError(f"{path}: the file is empty")
     return values, remarks
+
+
+class _Plain(yaml.SafeLoader):
+    """YAML as configurations use it: no aliases, with which a small file can unfold without end."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+_Plain.yaml_implicit_resolvers = {
+    letter: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
+    for letter, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read_yaml(path: Path) -> JSON:
+    """Return the value of a YAML file, which a JSON file is too.
+
+    Raises
+    ------
+    SuiteError
+        When it is no YAML, has aliases, or is nested too deeply.
+    """
+    text = read_text(path)
+    try:
+        value = yaml.load(text, _Plain)
+    except (yaml.YAMLError, RecursionError, ValueError) as fault:
+        raise SuiteError(f"{path}: not valid YAML: {' '.join(str(fault).split())[:160]}") from None
+    if too_deep(value):
+        raise SuiteError(f"{path}: nested too deeply")
+    # YAML's keys and values can be of types that JSON does not have.
+    return json.loads(json.dumps(value, default=str))
 
 
 def read_rows(path: Path) -> tuple[list[JSON], list[str]]:
