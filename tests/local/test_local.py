@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from toolbench.cli import main
 from toolbench.errors import ServingError
 from toolbench.local import llama_server as local
 from toolbench.local.llama_server import LocalServer
@@ -385,3 +387,22 @@ class TestEnd:
             out, err = process.communicate(timeout=10)
         assert (process.returncode, out, err) == (0, "done\n", "")
         assert not listening(f"http://127.0.0.1:{port}/v1")
+
+    def test_a_server_of_the_command_line_answers_nobody_without_its_key(self, smollm2: str) -> None:
+        code = f"from toolbench.cli import main\nmain(['serve', 'local', {smollm2!r}, '--port', '0'])\n"
+        with python(code) as process:
+            assert process.stdout is not None
+            key = process.stdout.readline().split(": ")[1].strip()
+            address = next(word for word in process.stdout.readline().split() if word.startswith("http"))
+            body = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+            url = f"{address}/chat/completions"
+            refused = httpx.post(url, json=body, headers={"origin": "http://evil.example"}, timeout=60)
+            answered = httpx.post(url, json=body, headers={"authorization": f"Bearer {key}"}, timeout=60)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+        assert (refused.status_code, answered.status_code) == (401, 200)
+
+    def test_a_key_that_is_not_there_is_named(self) -> None:
+        done = CliRunner().invoke(main, ["serve", "local", "m", "--api-key-env", "NO_SUCH_KEY"])
+        assert done.exit_code == 2
+        assert "the variable NO_SUCH_KEY holds no key" in done.output

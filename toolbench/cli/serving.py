@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from secrets import token_urlsafe
 
 import click
 
-from toolbench.cli.plain import EXISTING, PORT, plain_errors
+from toolbench.cli.plain import EXISTING, PORT, plain_errors, say
+from toolbench.errors import InputError
 
 
 @click.group()
@@ -24,18 +27,28 @@ def serve() -> None:
 @click.option(
     "--slots", type=click.IntRange(1, 64), default=1, show_default=True, help="Requests answered at once."
 )
+@click.option(
+    "--api-key-env", metavar="NAME", help="Variable with the key; without it a key is made and told."
+)
 @plain_errors
-def serve_local(model: str, host: str, port: int, context: int, slots: int) -> None:
+def serve_local(model: str, host: str, port: int, context: int, slots: int, api_key_env: str | None) -> None:
     """Serve MODEL (a known name or a path to a .gguf file) over HTTP until Ctrl-C.
+
+    Any page in a browser on this machine can send requests to a port of it, so a key is always asked for.
 
     \b
     Examples:
       toolbench serve local qwen2.5-coder-0.5b-instruct
-      toolbench serve local ~/models/my-model.gguf --port 9000
+      toolbench serve local ~/models/my-model.gguf --port 9000 --api-key-env LOCAL_KEY
     """
     from toolbench.local.llama_server import serve_forever
 
-    serve_forever(model, host=host, port=port, n_ctx=context, n_parallel=slots)
+    key = token_urlsafe(24) if api_key_env is None else os.environ.get(api_key_env, "")
+    if not key:
+        raise InputError(f"serve local: the variable {api_key_env} holds no key")
+    if api_key_env is None:
+        say(f"key of this server, until it ends: {key}")
+    serve_forever(model, host=host, port=port, n_ctx=context, n_parallel=slots, api_key=key)
 
 
 @serve.command("simulator")
