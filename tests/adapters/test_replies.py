@@ -74,9 +74,7 @@ FATES: dict[str, Fate] = {
     "openai_429_insufficient_quota": Fate("transport_error", "quota_exhausted", reason="no waiting helps"),
     # What the bench sends is refused: nothing about the model.
     "schema_tool_named_temperature": Fate("transport_error", "schema_refused", reason="the name is no field"),
-    "echoed_body": Fate(
-        "unsupported", "history_refused", reason="loc is the field; the echo decides nothing"
-    ),
+    "echoed_body": Fate("transport_error", "schema_refused", reason="the shape, not what it echoes"),
     # The model's own turn, scored.
     "finish_sensitive": Fate("ok", "refused", "refusal", reason="a filter's word"),
     "groq_schema_mismatch": Fate("ok", "invalid", "invalid", reason="the server could not read its call"),

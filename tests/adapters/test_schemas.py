@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
@@ -247,3 +248,28 @@ def test_openai_strict_schemas_keep_the_rules_of_strict_mode(schema: dict[str, A
     for node in every_object(sent):
         assert node["additionalProperties"] is False
         assert set(node["required"]) == set(node["properties"])
+
+
+UNIT = {"type": "string", "enum": ["c", "f"]}
+FILTER = {"type": "object", "properties": {"op": {"enum": ["eq"]}}}
+
+
+@pytest.mark.parametrize("rules", [None, *STRICT, "openai", "anthropic", "ollama", "gemini"])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        {"allOf": [{"$ref": "#/definitions/Unit"}]},
+        {"oneOf": [{"$ref": "#/definitions/Unit"}, {"type": "null"}]},
+        {"anyOf": [{"$ref": "#/definitions/Unit"}, {"type": "null"}]},
+        {"not": {"$ref": "#/definitions/Unit"}},
+        {"type": "object", "additionalProperties": {"$ref": "#/definitions/Filter"}},
+        {"type": "array", "prefixItems": [{"$ref": "#/definitions/Unit"}], "items": False},
+        {"type": "array", "items": {"$ref": "#/definitions/Filter"}},
+    ],
+    ids=lambda schema: next(key for key in schema if key != "type"),
+)
+def test_no_wire_is_sent_a_reference_without_its_target(rules: str | None, inside: dict[str, Any]) -> None:
+    schema = {**obj({"odd": inside}), "definitions": {"Unit": UNIT, "Filter": FILTER}}
+    sent, _ = translate(schema, rules_named(rules), "t")
+    assert "$ref" not in json.dumps(sent)
+    assert "definitions" not in sent

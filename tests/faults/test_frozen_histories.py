@@ -45,9 +45,10 @@ PLAYERS: Mapping[str, Mapping[str, Any]] = {
     "claude bound": {"protocol": "messages", "model": "sim-claude-bound"},
     "ollama": {"protocol": "ollama_chat", "model": "sim-ollama"},
     "ollama thinking": {"protocol": "ollama_chat", "model": "sim-ollama-thinking"},
+    "gemini": {"protocol": "generate_content", "model": "sim-gemini"},
 }
 
-STREAMED = ("openai", "deepseek thinking", "responses reasoning", "claude bound", "ollama thinking")
+STREAMED = ("openai", "deepseek thinking", "responses reasoning", "claude bound", "ollama thinking", "gemini")
 """Players that also stream; a stream says the same as the whole reply."""
 
 CALLS_ON: dict[str, Any] = {

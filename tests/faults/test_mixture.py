@@ -20,9 +20,10 @@ MIXTURE = (
     "ok,500,ok,cut_stream,ok,disconnect,408,ok,malformed_json,409,ok,"
     "truncated_body,keep_alive,ok,error_200,mid_stream_error,ok,hang"
 )
-"""One step a request; equal requests of different attempts share the walk. Limits of a rate are left out: the
-runner answers them by slowing down, which has tests of its own.
-"""
+"""One step a request; equal requests of different attempts share the walk."""
+
+LIMITED = "ok,429_ms,ok,500,429_ms,ok,disconnect,429_ms,keep_alive,ok,429_ms,408,ok"
+"""Limits of a rate among other failures: the runner answers them by slowing down."""
 
 CASES = [
     make_case(
@@ -68,6 +69,30 @@ def test_everything_planned_is_accounted_for_and_nothing_hangs(tmp_path: Path) -
     longest = max(attempt.seconds for attempt in attempts)
     assert longest < 2 * TRIES * TOTAL_S + 5
     assert took < len(entries) * (2 * TRIES * TOTAL_S + 5)
+
+
+def test_rate_limits_among_other_failures_cost_no_attempt(tmp_path: Path) -> None:
+    with Simulator(SCRIPT) as sim:
+        entries = [
+            entry(sim, protocol, f"{LIMITED},{'ok,' * place}ok", stream)
+            for place, protocol in enumerate(FAMILIES)
+            for stream in (place % 2 == 0,)
+        ]
+        attempts = play(
+            tmp_path / "run",
+            [delivery().keep(CASES)],
+            entries,
+            repetitions=4,
+            parallelism=IN_FLIGHT,
+            timeouts={"total": 5},
+            retries={"tries": 8, "max_wait": 0.05, "patience": 60},
+        )
+    counted = accounted(tmp_path / "run")
+    assert counted.pop("planned") == len(entries) * len(CASES) * 4 == len(attempts)
+    assert counted.pop("scored") == len(attempts), counted
+    limited = [retry for attempt in attempts for turn in attempt.turns for retry in turn.retries]
+    assert sum(retry["code"] == "rate_limited" for retry in limited) > len(entries)
+    assert {retry["code"] for retry in limited} > {"rate_limited"}
 
 
 def test_a_budget_stops_attempts_that_have_failed_then(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from toolbench.errors import InputError
 from toolbench.numbers.frames import IDENTITY
 from toolbench.numbers.gates import EXIT_CODES
 from toolbench.numbers.rows import ATTEMPT
-from toolbench.running.runner import RunSummary, run_matrix_sync
+from toolbench.running.runner import run_matrix_sync
+from toolbench.running.summary import RunSummary
 from toolbench.showing.view import RunView
 
 GATES = {

@@ -25,7 +25,8 @@ from toolbench.domain.record import Attempt, ToolResult
 from toolbench.errors import TransportError
 from toolbench.judging.score import score
 from toolbench.running.redaction import redactor_for
-from toolbench.running.runner import RunSummary, run_matrix_sync
+from toolbench.running.runner import run_matrix_sync
+from toolbench.running.summary import RunSummary
 from toolbench.running.transport import Response, Transport
 
 START_SECONDS = 40.0

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from toolbench.adapters.decide import Reading, decide, reported_decision
 from toolbench.adapters.faults import in_reply
 from toolbench.adapters.finish import end_of
+from toolbench.adapters.shapes import word_of
 from toolbench.adapters.streams import EventAssembler
 from toolbench.adapters.wire import (
     Messages,
@@ -43,6 +45,9 @@ class ProviderAdapter(ABC):
     def auth_headers(self, key: str) -> dict[str, str]:
         """Return the headers that carry a key."""
         return {"Authorization": f"Bearer {key}"}
+
+    reply_id: ClassVar[str] = "id"
+    """The field of a reply that tells it from all others."""
 
     unique_ids: ClassVar[bool] = False
     """Whether a call id has to be unique in the whole history."""
@@ -142,13 +147,15 @@ class ProviderAdapter(ABC):
         fault = self.fault(response)
         reading = self.read(response)
         if fault is not None and fault.decides:
-            return reported_decision(fault, reading, request)
-        return decide(
-            reading,
-            end_of(self.protocol, reading.finish),
-            request,
-            offer,
-            taken=self.made_ids(request.body),
-            unique=self.unique_ids,
-            limit=self.limit(request.body),
-        )
+            decision = reported_decision(fault, reading, request)
+        else:
+            decision = decide(
+                reading,
+                end_of(self.protocol, reading.finish),
+                request,
+                offer,
+                taken=self.made_ids(request.body),
+                unique=self.unique_ids,
+                limit=self.limit(request.body),
+            )
+        return replace(decision, response_id=word_of(response.get(self.reply_id)))

@@ -26,6 +26,7 @@ class GenerateContent(ProviderAdapter):
     """``POST /models/{model}:generateContent``. The history is the system prompt and a list of contents."""
 
     protocol = "generate_content"
+    reply_id = "responseId"
     legal_name = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")
 
     def auth_headers(self, key: str) -> dict[str, str]:

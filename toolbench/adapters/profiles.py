@@ -58,6 +58,7 @@ class Dialect:
     reply_defaults: Mapping[str, JSON] = field(default_factory=dict)
     reply_drops: Sequence[str] = ()
     allowed_choice: bool = False
+    cost_currency: str | None = None
     call_signature: Mapping[str, str] | None = None
     stream_options: bool = True
     error_flag: bool = True

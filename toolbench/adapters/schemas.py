@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, canonical_json, loads_strict
+from toolbench.domain.validation import referenced
 from toolbench.errors import SuiteError
 
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
@@ -256,10 +257,7 @@ class _Translation:
         return {"$ref": reference}
 
     def _target(self, reference: str, path: str) -> dict[str, Any]:
-        target: JSON = self._root
-        for part in reference.removeprefix("#").lstrip("/").split("/"):
-            key = part.replace("~1", "/").replace("~0", "~")
-            target = target.get(key) if isinstance(target, Mapping) else None
+        target = referenced(self._root, reference)
         if not isinstance(target, Mapping):
             raise InexpressibleError(
                 f"tool {self._tool}: {path}: the reference {reference} leads nowhere in the tool's own schema"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict, too_deep
 from toolbench.domain.decision import ToolCall
@@ -32,40 +31,26 @@ def parse_arguments(
         Whether the wire carries an object, so that a text that holds one was encoded once too often.
     """
 
-    def call(
-        arguments: Mapping[str, Any] | None, error: str | None = None, detail: str | None = None
-    ) -> ToolCall:
-        return ToolCall(
-            id=call_id,
-            name=name,
-            raw_arguments=text,
-            arguments=arguments,
-            error=error,
-            error_detail=detail,
-            id_synthesized=id_synthesized,
-            raw_is_reserialised=reserialised,
-        )
-
     reserialised = not isinstance(raw, str | None)
-    if too_deep(raw):
-        text = ""
-        return call(None, "invalid_json", "nested too deeply")
-    text = json.dumps(raw, ensure_ascii=False) if reserialised else (raw or "")
+    deep = too_deep(raw)
+    text = "" if deep else json.dumps(raw, ensure_ascii=False) if reserialised else (raw or "")
+    call = ToolCall(call_id, name, text, None, None, None, id_synthesized, reserialised)
+    if deep:
+        return replace(call, error="invalid_json", error_detail="nested too deeply")
     if text == "" and takes_nothing:
-        return call({})
+        return replace(call, arguments={})
     try:
         value = loads_strict(text)
     except StrictJSONError as fault:
-        return call(None, fault.code, str(fault))
+        return replace(call, error=fault.code, error_detail=str(fault))
     if too_deep(value):
-        return call(None, "invalid_json", "nested too deeply")
-    if isinstance(value, dict) and object_wire and not reserialised:
-        return call(None, "double_encoded", "a JSON string that holds the object")
+        return replace(call, error="invalid_json", error_detail="nested too deeply")
+    wrapped = isinstance(value, dict) and object_wire and not reserialised
+    if wrapped or (isinstance(value, str) and _holds_object(value)):
+        return replace(call, error="double_encoded", error_detail="a JSON string that holds the object")
     if isinstance(value, dict):
-        return call(value)
-    if isinstance(value, str) and _holds_object(value):
-        return call(None, "double_encoded", "a JSON string that holds the object")
-    return call(None, "not_an_object", f"a JSON {_json_type(value)}")
+        return replace(call, arguments=value)
+    return replace(call, error="not_an_object", error_detail=f"a JSON {_json_type(value)}")
 
 
 def _holds_object(text: str) -> bool:

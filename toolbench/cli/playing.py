@@ -15,7 +15,7 @@ from toolbench.cli.plain import EXISTING, item, plain_errors, say
 if TYPE_CHECKING:
     from toolbench.domain.config import Config
     from toolbench.domain.suite import Suite
-    from toolbench.running.runner import RunSummary
+    from toolbench.running.summary import RunSummary
 
 
 def _names(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[str]:
@@ -142,7 +142,8 @@ def run(
     _tell(summary, folder)
     if record is not None:
         _record(played, folder, record)
-    sys.exit(2 if summary.abandoned else 0 if summary.complete else 1)
+    done = summary.complete and not summary.nothing_supported
+    sys.exit(2 if summary.abandoned else 0 if done else 1)
 
 
 def _until(
@@ -193,8 +194,12 @@ def _tell(summary: RunSummary, folder: Path) -> None:
         item(f"toolbench: {summary.set_aside}", err=True)
     say(
         f"{folder}: {summary.made} attempts made, {summary.skipped} were there, {summary.total} planned, "
-        f"{summary.transport_errors} transport errors"
+        f"{summary.transport_errors} transport errors, {summary.unsupported.total()} unsupported"
     )
+    for line in summary.refusals:
+        item(f"toolbench: {line}", err=True)
+    if summary.nothing_supported:
+        say("toolbench: nothing was played: every attempt of a model is unsupported", err=True)
     if summary.judge_errors:
         say(f"toolbench: toolbench itself failed on {summary.judge_errors} attempts (judge_error)", err=True)
     for name, reason in summary.abandoned.items():

@@ -17,7 +17,8 @@ from toolbench.errors import InputError
 from toolbench.numbers.frames import load_run
 from toolbench.numbers.sequence import LABEL, Rule, Stop, path_of, stops
 from toolbench.numbers.sides import part_of
-from toolbench.running.runner import RunSummary, run_matrix_sync
+from toolbench.running.runner import run_matrix_sync
+from toolbench.running.summary import RunSummary
 
 Looks = list[tuple[float, float]]
 

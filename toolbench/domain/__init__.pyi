@@ -40,6 +40,7 @@ from .decision import MOST_CALLS as MOST_CALLS
 from .decision import ModelDecision as ModelDecision
 from .decision import ToolCall as ToolCall
 from .decision import Usage as Usage
+from .environment import LOOPBACK as LOOPBACK
 from .environment import code_commit as code_commit
 from .environment import now as now
 from .environment import package_version as package_version
@@ -66,6 +67,7 @@ from .log import read_header as read_header
 from .log_writer import LogWriter as LogWriter
 from .patterns import is_trap as is_trap
 from .patterns import pattern as pattern
+from .price import Tariff as Tariff
 from .price import cost as cost
 from .record import Attempt as Attempt
 from .record import CallRecord as CallRecord
@@ -97,6 +99,8 @@ from .tool_script import ToolError as ToolError
 from .tool_script import ToolScript as ToolScript
 from .validation import ArgumentIssue as ArgumentIssue
 from .validation import build_validator as build_validator
+from .validation import dangling_references as dangling_references
 from .validation import json_path as json_path
 from .validation import portable_regex as portable_regex
+from .validation import referenced as referenced
 from .validation import schema_patterns as schema_patterns

@@ -65,7 +65,8 @@ class ModelDecision:
     """The content of one reply: calls decide by presence, never by the finish reason.
 
     ``reason`` explains ``invalid`` (``truncated``, ``bad_arguments``, ``empty``, ``finish_without_call``,
-    ``continuation`` …) and, for a refusal, where it was signalled.
+    ``continuation`` …) and, for a refusal, where it was signalled. ``response_id`` is the id that the server
+    gave the reply.
     """
 
     kind: DecisionKind
@@ -77,6 +78,7 @@ class ModelDecision:
     returned_model: str | None = None
     warnings: Sequence[str] = ()
     leaked_calls: Sequence[Mapping[str, JSON]] = ()
+    response_id: str | None = None
 
     def to_json(self) -> dict[str, JSON]:
         """Return a plain JSON object."""

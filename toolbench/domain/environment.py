@@ -16,6 +16,8 @@ from pathlib import Path
 
 PACKAGE = "toolcall-workbench"
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+"""Addresses of this machine, as mounts of httpx: no proxy of the environment is asked for them."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from toolbench.domain.canonical import sha256
 from toolbench.domain.decision import Usage
 
 CACHE_WRITE = 1.25
@@ -30,6 +33,45 @@ def cost(price: Mapping[str, object] | None, usage: Usage) -> float | None:
         + written * (into * CACHE_WRITE if dear is None else dear)
         + usage.output * out
     ) / 1_000_000
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """How a player's replies are paid for.
+
+    Attributes
+    ----------
+    price
+        The configured price table, which decides where there is one.
+    charges
+        The currency in which a router says what it has charged.
+    """
+
+    price: Mapping[str, Any] | None = None
+    charges: str | None = None
+
+    @classmethod
+    def of(cls, player: Mapping[str, Any]) -> Tariff:
+        """Return the tariff of an entry of a run header's players."""
+        return cls(player.get("price"), player.get("charges"))
+
+    def cost(self, usage: Usage) -> float | None:
+        """Return the cost of one reply in :attr:`currency`, ``None`` where it is not known."""
+        return usage.cost if self.price is None else cost(self.price, usage)
+
+    @property
+    def currency(self) -> str | None:
+        """The unit of every cost; what was charged and what a list says are never the same unit."""
+        if self.price is not None:
+            return str(self.price["currency"])
+        return None if self.charges is None else f"{self.charges} (charged)"
+
+    @property
+    def table(self) -> str | None:
+        """What tells this price table from all others."""
+        if self.price is None:
+            return self.currency
+        return f"{self.currency} of {self.price['date']} ({sha256(dict(self.price))[:8]})"
 
 
 def _amount(price: Mapping[str, object], name: str) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
@@ -48,6 +49,7 @@ CODE_OF_KEYWORD = {
 }
 """JSON Schema keyword -> finding code. A keyword that is absent here is reported as ``schema_mismatch``."""
 
+_BY_NAME = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 NOT_PORTABLE = re.compile(r"\\[pP]\{|\(\?<|\(\?[aiLmsux]+[):]|\(\?P")
 """What dialects read differently: \\p, lookbehind, named groups, inline flags."""
 _NAME = re.compile(r"\w+")
@@ -122,6 +124,28 @@ def schema_patterns(schema: JSON) -> Iterator[tuple[str, str]]:
             yield f"{path}.pattern", source
 
 
+def dangling_references(schema: JSON) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of every reference inside a schema that leads nowhere in it."""
+    anchors = {f"#{node['$anchor']}" for _, node in _walk(schema, "$") if "$anchor" in node}
+    for path, node in _walk(schema, "$"):
+        reference = node.get("$ref")
+        inside = isinstance(reference, str) and reference.startswith("#") and reference not in anchors
+        if inside and not isinstance(referenced(schema, str(reference)), dict | bool):
+            yield path, str(reference)
+
+
+def referenced(schema: JSON, reference: str) -> JSON:
+    """Return what a reference inside a schema points at, ``None`` where there is nothing."""
+    target = schema
+    for part in reference.removeprefix("#").lstrip("/").split("/") if reference != "#" else ():
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+            target = target[int(key)]
+        else:
+            target = target.get(key) if isinstance(target, dict) else None
+    return target
+
+
 def build_validator(schema: JSON, where: str) -> Any:
     """Return a validator of a tool's parameter schema.
 
@@ -129,7 +153,8 @@ def build_validator(schema: JSON, where: str) -> Any:
     ------
     SuiteError
         When the schema is not valid Draft 2020-12, a pattern is not portable, a format is not checked by
-        this installation, or a reference leaves the document: a fault of the case, never of a model.
+        this installation, or a reference leaves the document or leads nowhere in it: a fault of the case,
+        never of a model.
     """
     for path, source in schema_patterns(schema):
         _check_pattern(source, f"{where}: {path}")
@@ -140,6 +165,10 @@ def build_validator(schema: JSON, where: str) -> Any:
         reference = node.get("$ref")
         if isinstance(reference, str) and not reference.startswith("#"):
             raise SuiteError(f"{where}: {path}.$ref: {reference!r} leaves the document")
+    if lost := [f"{path}.$ref: {reference!r}" for path, reference in dangling_references(schema)]:
+        raise SuiteError(
+            f"{where}: {'; '.join(lost)} {'lead' if lost[1:] else 'leads'} nowhere in the schema"
+        )
     if fault := _fault_of_schema(canonical_json(schema)):
         raise SuiteError(f"{where}: not a valid JSON Schema at {fault}")
     return ArgumentValidator(schema, registry=Registry(), format_checker=ArgumentValidator.FORMAT_CHECKER)
@@ -164,12 +193,14 @@ def _check_pattern(source: str, where: str) -> None:
         raise SuiteError(f"{where}: {fault}") from None
 
 
-def _walk(node: JSON, path: str) -> Iterator[tuple[str, dict[str, JSON]]]:
+def _walk(node: JSON, path: str, by_name: bool = False) -> Iterator[tuple[str, dict[str, JSON]]]:
+    """Yield path and content of every schema; ``by_name``: the node only gives schemas their names."""
     if isinstance(node, dict):
-        yield path, node
+        if not by_name:
+            yield path, node
         for key, value in node.items():
-            if key not in ("enum", "const", "default", "examples"):
-                yield from _walk(value, f"{path}.{key}")
+            if by_name or key not in ("enum", "const", "default", "examples"):
+                yield from _walk(value, f"{path}.{key}", not by_name and key in _BY_NAME)
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from _walk(value, f"{path}[{index}]")

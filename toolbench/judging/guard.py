@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from toolbench.domain.condition import Condition
 from toolbench.domain.decision import MOST_CALLS
@@ -18,6 +19,8 @@ from toolbench.judging.score import Verdict, score
 
 LONGEST_TEXT = 200_000
 """Characters of one answer or one argument text; the largest output limits of today give half of that."""
+Fate = Status | Literal["cached"]
+"""What became of an attempt; ``cached``: its replies were another attempt's, so that it is no sample."""
 SECONDS = 10.0
 """Processor time one verdict may take, where it usually takes two milliseconds."""
 
@@ -30,7 +33,7 @@ class Judged:
     the model is at fault.
     """
 
-    status: Status
+    status: Fate
     verdict: Verdict | None = None
     problem: str | None = None
 

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
+from toolbench.domain.environment import LOOPBACK
+
 if TYPE_CHECKING:
     import httpx
 
@@ -116,7 +118,9 @@ def _fetch_hub(source: HubSource, partial: Path, size: int, report: Report) -> N
         if before == size:
             return
         try:
-            with httpx.Client(timeout=timeout, follow_redirects=True) as client:
+            with httpx.Client(
+                timeout=timeout, follow_redirects=True, mounts=dict.fromkeys(LOOPBACK)
+            ) as client:
                 _stream(client, source.url, partial, size, report)
         # ImportError and ValueError: httpx refuses a proxy from the environment that way.
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ImportError, ValueError) as error:

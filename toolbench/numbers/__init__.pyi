@@ -17,6 +17,7 @@ from .comparison import Comparison as Comparison
 from .definitions import MEANS as MEANS
 from .definitions import RATES as RATES
 from .definitions import TOTALS as TOTALS
+from .definitions import UNSCORED as UNSCORED
 from .flips import changed_cases as changed_cases
 from .flips import changes as changes
 from .flips import decided as decided

@@ -18,7 +18,11 @@ INCOMPLETE_ABOVE = 0.05
 
 def cautions(scored: ScoredRun) -> list[str]:
     """Return one line per thing that limits what the figures of a run can say."""
-    return [*small_sample(scored.attempts), *incomplete(scored.attempts, scored.planned)]
+    return [
+        *small_sample(scored.attempts),
+        *incomplete(scored.attempts, scored.planned),
+        *scored.reused,
+    ]
 
 
 def small_sample(attempts: pd.DataFrame) -> list[str]:

@@ -18,6 +18,7 @@ from toolbench.errors import InputError
 from toolbench.numbers.case_rows import case_rows
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
 from toolbench.numbers.comparison import TABLE, Comparison
+from toolbench.numbers.cost import unlike_money
 from toolbench.numbers.definitions import MEANS, RATES
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.intervals import LEVEL
@@ -56,6 +57,7 @@ PRIMARY = "pass_rate"
 TIMES = ("mean_latency_ms",)
 """Metrics without a test: two runs of one model on a shared machine "differ" in three of four."""
 
+COST = "mean_cost"
 TEST = "weighed scenarios, mid-p"
 
 
@@ -182,7 +184,13 @@ class _Pair:
             faced = Faced(ours, theirs, metrics)
             self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
             models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
-            self.rows += [{**named, "models": models, **_row(faced, m, rule)} for m in metrics]
+            unlike = unlike_money(ours[0], theirs[0], keys[0][:3] == keys[1][:3])
+            if unlike and rule.primary == COST:
+                raise InputError(f"compare: {COST}: {unlike}")
+            for metric in metrics:
+                refused = unlike if metric.name == COST else None
+                row = _refused(metric, refused) if refused else _row(faced, metric, rule)
+                self.rows.append({**named, "models": models, **row})
             if rule.brief:
                 continue
             scored = [frame[frame["case_id"].isin(faced.cases)] for frame in faced.scored]
@@ -224,6 +232,11 @@ def _row(faced: Faced, metric: Metric, rule: _Rule) -> dict[str, Any]:
     if metric.name in TIMES and not rule.interleaved:
         return {**counts, **means, "test": "none: not measured in turns"}
     return {**counts, **means, **(_at_both_extremes(loss) if loss.matters else _verdict(pairs))}
+
+
+def _refused(metric: Metric, why: str) -> dict[str, Any]:
+    counts = dict.fromkeys(("cases", "clusters", "differing", "lost", "lost_cases"), 0)
+    return {**counts, "metric": metric.name, "test": f"refused: {why}"}
 
 
 def _at_both_extremes(loss: Loss) -> dict[str, Any]:

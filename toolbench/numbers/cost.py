@@ -1,23 +1,23 @@
 """What an attempt cost, from the tokens its replies report and the dated price of its model.
 
 One formula serves the budget of a running run and every later figure: :func:`toolbench.domain.price.cost`.
+Where no price is configured, what a router says it has charged is the cost.
 Cached tokens are part of the input and reasoning tokens part of the output, so both are counted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import pandas as pd
 
-from toolbench.domain.price import cost
+from toolbench.domain.price import Tariff
 from toolbench.domain.record import Attempt
 
 SILENT_FAULTS = frozenset({"timeout", "connection_lost", "not_json"})
 """Transport codes after which the provider may have billed a reply that reported no usage."""
 
 
-def attempt_cost(attempt: Attempt, price: Mapping[str, Any] | None) -> float | None:
-    """Return the spend of one attempt in the price's currency.
+def attempt_cost(attempt: Attempt, tariff: Tariff) -> float | None:
+    """Return the spend of one attempt in the tariff's currency.
 
     Every reply counts: tool iterations, repairs, clarifications, and the replies before a failure.
 
@@ -27,9 +27,10 @@ def attempt_cost(attempt: Attempt, price: Mapping[str, Any] | None) -> float | N
         ``None`` when the price, or the token count of one reply, is unknown; 0 only for a priced model
         that never replied.
     """
-    if price is None or "input" not in price or "output" not in price:
+    price = tariff.price
+    if not attempt.turns if price is None else "input" not in price or "output" not in price:
         return None
-    spent = [cost(price, turn.decision.usage) for turn in attempt.turns]
+    spent = [tariff.cost(turn.decision.usage) for turn in attempt.turns]
     return None if any(value is None for value in spent) else float(sum(value or 0.0 for value in spent))
 
 
@@ -37,3 +38,17 @@ def failed_tries(attempt: Attempt) -> tuple[int, int]:
     """Return how many requests failed, and how many of these may have been billed without our knowing."""
     tries = [*attempt.retries, *(entry for turn in attempt.turns for entry in turn.retries)]
     return len(tries), sum(entry.get("code") in SILENT_FAULTS for entry in tries)
+
+
+def unlike_money(left: pd.DataFrame, right: pd.DataFrame, same_player: bool) -> str | None:
+    """Return why the costs of two frames of attempts cannot be compared, ``None`` when they can.
+
+    Costs are in one currency, and those of one player at one price table: with another, a difference would
+    be the price's and not the player's.
+    """
+    for column in ("currency", *(["price_table"] if same_player else [])):
+        sides = [sorted(frame[column].dropna().unique()) for frame in (left, right)]
+        if all(sides) and (sides[0] != sides[1] or len(sides[0]) > 1):
+            ours, theirs = (", ".join(side) for side in sides)
+            return f"{column.replace('_', ' ')}: {ours} against {theirs}"
+    return None

@@ -174,10 +174,14 @@ TOTALS: tuple[Total, ...] = (
     Total("control_calls", COUNT.control_calls, "calls where none was possible"),
 )
 
+CACHED = "cached"
+"""Status of an attempt whose replies are another attempt's: neither lost nor a sample."""
+
 UNSCORED = {
     "transport_errors": "transport_error",
     "unsupported": "unsupported",
     "judge_errors": "judge_error",
+    "cached_answers": CACHED,
 }
 """Metric → status of the attempts it counts: beside every denominator, never inside one."""
 STATUSES = {**UNSCORED, "budget_stops": "budget"}

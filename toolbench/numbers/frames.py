@@ -54,6 +54,8 @@ class ScoredRun:
         Lines of the log that could not be used.
     people
         What people have said, where the figures use it.
+    reused
+        One line per player whose replies have ids that came twice.
     """
 
     log: RunLog
@@ -63,6 +65,7 @@ class ScoredRun:
     planned: pd.DataFrame
     problems: list[BadLine]
     people: People = NO_LABELS
+    reused: tuple[str, ...] = ()
 
     @cached_property
     def suites(self) -> Mapping[str, Suite]:
@@ -111,8 +114,8 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False, labels: bool = F
         Identity; ``scenario`` is the case that this one is a variant of (variants are not independent),
         ``repetition`` counts from 0, ``tags`` is a tuple.
     status, stop, error
-        ``ok``, ``transport_error``, ``unsupported``, ``budget`` or ``judge_error``; how the conversation
-        ended; one redacted line about what failed.
+        ``ok``, ``transport_error``, ``unsupported``, ``budget``, ``judge_error``, or ``cached`` (the replies
+        are another attempt's); how the conversation ended; one redacted line about what failed.
     scored
         Whether the attempt was judged (``status`` is ``ok``, or ``budget``: a failure).
     kind, codes, behaviour, answer, missing_tools
@@ -130,8 +133,9 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False, labels: bool = F
         The five flags; missing where the question does not arise.
     turns, latency_ms, first_token_ms, seconds
         Requests answered, time of all of them in ms, first token of the first turn in ms, wall time in s.
-    input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost, currency
-        Tokens (cached are part of input, reasoning of output) and cost; NaN where unknown.
+    input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost, currency, price_table
+        Tokens (cached are part of input, reasoning of output) and cost; NaN where unknown. A cost that a
+        router has charged has a currency of its own, such as ``USD (charged)``.
     failed_tries, unpriced_tries
         Requests that failed, and those among them that may have been billed without a usage report.
     earlier_errors
@@ -242,6 +246,7 @@ def load_run(
         planned=planned,
         problems=log.problems,
         people=said,
+        reused=tuple(scorer.replies.lines()),
     )
 
 

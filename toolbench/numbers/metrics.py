@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from toolbench.errors import InputError
 from toolbench.judging.counts import COUNT
-from toolbench.numbers.definitions import QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
+from toolbench.numbers.definitions import CACHED, QUANTILES, RATES, SPENT, STATUSES, TOTALS, Quantile, Rate
 from toolbench.numbers.intervals import NONE, Interval, Observed, quantile_intervals
 from toolbench.numbers.repeats import REPEATED, Repeats
 from toolbench.numbers.rows import GROUP
@@ -166,7 +166,8 @@ class _Groups:
         made = _counted(group["case_id"], group["scenario"])
         scored = {name: values[is_scored] for name, values in group.items()}
         yield from ({**row, **made} for row in _sizes(group, len(rows), planned))
-        unscored = {name: values[~is_scored & group["judged"]] for name, values in group.items()}
+        lost = ~is_scored & group["judged"] & (group["status"] != CACHED)
+        unscored = {name: values[lost] for name, values in group.items()}
         for rate, row in zip(self._rates, self._cases.figures(key), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
         for total in TOTALS:

@@ -38,6 +38,7 @@ COUNTED = (
     "unsupported",
     "budget_stops",
     "judge_errors",
+    "cached_answers",
     "scored",
     "to_review",
 )

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from toolbench.numbers.definitions import MEANS, Mean, Rate
+from toolbench.numbers.definitions import CACHED, MEANS, Mean, Rate
 from toolbench.numbers.metrics import with_judged
 from toolbench.numbers.paired import Pairs
 from toolbench.numbers.tables import counted, part_of
@@ -84,7 +84,11 @@ class Faced:
         self.cases = seen[0].intersection(seen[1], sort=True)
         self._sides_only = [seen[0].difference(seen[1]), seen[1].difference(seen[0])]
         self._sums = sums
-        self._planned = [plan.groupby("case_id").size() for _, plan in (left, right)]
+        cached = [frame[frame["status"] == CACHED].groupby("case_id").size() for frame, _ in (left, right)]
+        self._planned = [
+            plan.groupby("case_id").size().sub(again, fill_value=0)
+            for (_, plan), again in zip((left, right), cached, strict=True)
+        ]
 
     @property
     def unpaired(self) -> list[str]:

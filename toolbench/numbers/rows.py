@@ -10,6 +10,7 @@ import pandas as pd
 from toolbench.domain.case import Case
 from toolbench.domain.condition import Condition
 from toolbench.domain.keys import BASELINE
+from toolbench.domain.price import Tariff
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
 from toolbench.judging.counts import COUNT
@@ -48,7 +49,7 @@ AMOUNTS = [
     "unpriced_tries",
     "earlier_errors",
 ]
-TEXTS = ["case_hash", "status", "stop", "error", "kind", "behaviour", "answer", "currency"]
+TEXTS = ["case_hash", "status", "stop", "error", "kind", "behaviour", "answer", "currency", "price_table"]
 TUPLES = ["tags", "codes", "missing_tools", "tools_due"]
 
 ATTEMPT = [*GROUP, *CASE, "scored", *TEXTS, *TUPLES, *FACTS, *AMOUNTS, *COUNTS, *FLAGS]
@@ -127,13 +128,15 @@ def identity(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | None) -> dict[str, Any]:
+def attempt_row(attempt: Attempt, judged: Judged, tariff: Tariff) -> dict[str, Any]:
     """Return everything about an attempt that is not identity or fact of its case."""
     every = (*attempt.earlier, attempt)
     usages = [turn.decision.usage for one in every for turn in one.turns]
     failed, unpriced = (sum(counts) for counts in zip(*map(failed_tries, every), strict=True))
     first = attempt.turns[0] if attempt.turns else None
     verdict = judged.verdict
+    spent = _total([attempt_cost(one, tariff) for one in every])
+    priced = tariff.price is not None or spent is not None
     return {
         "status": judged.status,
         "stop": attempt.stop,
@@ -146,8 +149,9 @@ def attempt_row(attempt: Attempt, judged: Judged, price: Mapping[str, Any] | Non
         "output_tokens": _total([usage.output for usage in usages]),
         "cached_tokens": _total([usage.cached_input for usage in usages]),
         "reasoning_tokens": _total([usage.reasoning for usage in usages]),
-        "cost": _total([attempt_cost(one, price) for one in every]),
-        "currency": price["currency"] if price else None,
+        "cost": spent,
+        "currency": tariff.currency if priced else None,
+        "price_table": tariff.table if priced else None,
         "seconds": attempt.seconds,
         "failed_tries": failed,
         "unpriced_tries": unpriced,

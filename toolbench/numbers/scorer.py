@@ -11,12 +11,14 @@ import pandas as pd
 
 from toolbench.domain.condition import Condition
 from toolbench.domain.keys import AttemptKey, PlayerKey
+from toolbench.domain.price import Tariff
 from toolbench.domain.record import Attempt, RunHeader
 from toolbench.domain.suite import Suite
-from toolbench.judging.guard import judge
+from toolbench.judging.guard import Judged, judge
 from toolbench.judging.overruling import Said
 from toolbench.judging.score import Verdict
 from toolbench.numbers.rows import DTYPES, attempt_row, case_facts, identity
+from toolbench.numbers.samples import Replies
 
 Row = dict[str, Any]
 CHUNK = 4096
@@ -24,7 +26,7 @@ CHUNK = 4096
 
 
 class Scorer:
-    """Judges attempts of the given suites and conditions; ``prices`` are per million tokens.
+    """Judges attempts of the given suites and conditions.
 
     ``said`` is what people have said about attempts, where the figures are to use it.
     """
@@ -33,27 +35,33 @@ class Scorer:
         self,
         suites: Mapping[str, Suite],
         conditions: Mapping[str, Condition],
-        prices: Mapping[PlayerKey, Mapping[str, Any] | None],
+        tariffs: Mapping[PlayerKey, Tariff],
         said: Mapping[AttemptKey, Said] = MappingProxyType({}),
     ) -> None:
         self.suites = suites
         self._conditions = conditions
-        self._prices = prices
+        self._tariffs = tariffs
         self._said = said
+        self.replies = Replies()
         self._facts = functools.cache(self._facts_of)
 
     @classmethod
     def of(cls, header: RunHeader, said: Mapping[AttemptKey, Said] = MappingProxyType({})) -> Scorer:
         """Return the scorer of a run: its suites, conditions and prices as they were when it started."""
-        prices = {PlayerKey.of(player): player.get("price") for player in header.players}
-        return cls(header.load_suites(), header.load_conditions(), prices, said)
+        tariffs = {PlayerKey.of(player): Tariff.of(player) for player in header.players}
+        return cls(header.load_suites(), header.load_conditions(), tariffs, said)
 
     def judged(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
         """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict."""
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
         suite, condition = self.suites[attempt.suite], self._conditions[attempt.condition]
-        judged = judge(attempt, suite, condition, said=self._said.get(attempt.key, {}))
-        row = attempt_row(attempt, judged, self._prices.get(attempt.key.player))
+        first = self.replies.came_before(attempt) if attempt.status == "ok" else None
+        if first is None:
+            judged = judge(attempt, suite, condition, said=self._said.get(attempt.key, {}))
+        else:
+            told = f"a cache answered: the replies are those of repetition {first.repetition + 1}"
+            judged = Judged("cached", None, told)
+        row = attempt_row(attempt, judged, self._tariffs.get(attempt.key.player, Tariff()))
         return {**identity(attempt), **facts, **row}, judged.verdict
 
     def _facts_of(self, suite: str, lang: str, case_id: str, condition: str) -> Row:

@@ -11,8 +11,10 @@ from toolbench.domain.log import LOG_NAME
 from toolbench.errors import InputError
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.rows import GROUP
+from toolbench.numbers.tables import groups
 
 SHOWN = ("pass_rate",)
+MONEY = ("cost", "cost_per_completed")
 COLUMNS = ["value", "ci_low", "ci_high", "cases", "clusters"]
 
 
@@ -33,7 +35,7 @@ def trends(folder: str | Path, metric: str | Sequence[str] = SHOWN) -> pd.DataFr
     Raises
     ------
     InputError
-        When the folder holds no run, or no run has such a metric.
+        When the folder holds no run, no run has such a metric, or costs are at different prices.
     """
     wanted = [metric] if isinstance(metric, str) else list(metric)
     paths = sorted(path.parent for path in Path(folder).glob(f"*/{LOG_NAME}"))
@@ -45,10 +47,15 @@ def trends(folder: str | Path, metric: str | Sequence[str] = SHOWN) -> pd.DataFr
             known = ", ".join(dict.fromkeys(table["metric"]))
             raise InputError(f"trends: no metric {name!r}; there are: {known}")
     kept = table[table["metric"].isin(wanted)]
+    for key, rows in groups(kept[kept["metric"].isin(MONEY)].dropna(subset=["value"]), [*GROUP]):
+        if rows["price_table"].nunique() > 1:
+            tables = ", ".join(dict.fromkeys(rows["price_table"]))
+            raise InputError(f"trends: {'/'.join(key)}: costs at different prices are no trend: {tables}")
     columns = ["run_id", "started_at", *GROUP, "metric", *COLUMNS]
     return kept[columns].sort_values(["started_at", "run_id"], kind="stable", ignore_index=True)
 
 
 def _figures(scored: ScoredRun) -> pd.DataFrame:
     header = scored.log.header
-    return scored.figures.assign(run_id=header.run_id, started_at=header.started_at)
+    tables = scored.attempts.groupby(GROUP, sort=False)["price_table"].first().rename("price_table")
+    return scored.figures.join(tables, on=GROUP).assign(run_id=header.run_id, started_at=header.started_at)

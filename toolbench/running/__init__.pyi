@@ -17,8 +17,8 @@ from .course_tools import frozen_rates as frozen_rates
 from .executor import Executor as Executor
 from .gateway import compare_gateways as compare_gateways
 from .redaction import redactor_for as redactor_for
-from .runner import RunSummary as RunSummary
 from .runner import run_matrix as run_matrix
 from .runner import run_matrix_sync as run_matrix_sync
+from .summary import RunSummary as RunSummary
 from .transport import Response as Response
 from .transport import Transport as Transport

@@ -7,10 +7,12 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from toolbench.domain.config import ModelConfig
+from toolbench.adapters import dialect_of
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.decision import Usage
 from toolbench.domain.log import RunLog
-from toolbench.domain.price import cost
+from toolbench.domain.price import Tariff
+from toolbench.errors import ConfigError
 
 
 class Budget:
@@ -20,6 +22,23 @@ class Budget:
         self.limits = limits
         self.spent: dict[str, float] = {"requests": 0, "tokens": 0, "money": 0.0}
         self._started = time.monotonic()
+
+    @classmethod
+    def of(cls, config: Config) -> Budget:
+        """Return the budget of a run.
+
+        Raises
+        ------
+        ConfigError
+            When its money would be a sum over several currencies.
+        """
+        units = {unit for model in config.runs if (unit := _unit(model)) is not None}
+        if "money" in config.budgets and len(units) > 1:
+            raise ConfigError(
+                f"budgets.money: the models are priced in {', '.join(sorted(units))}, which cannot be "
+                "summed; give all prices in one currency or run them apart"
+            )
+        return cls(config.budgets)
 
     def carry_over(self, log: RunLog, players: Sequence[ModelConfig]) -> None:
         """Count what earlier sessions of the same run have spent, tries that were made again included."""
@@ -48,7 +67,7 @@ class Budget:
     def usage(self, model: ModelConfig, usage: Usage) -> None:
         """Count the tokens of a reply and, with a known price, their cost."""
         self.spent["tokens"] += (usage.input or 0) + (usage.output or 0)
-        self.spent["money"] += cost(model.price, usage) or 0.0
+        self.spent["money"] += Tariff(model.price).cost(usage) or 0.0 if _unit(model) else 0.0
 
     def reached(self) -> str | None:
         """Return which limit of the run is reached, as one phrase, or ``None``."""
@@ -57,6 +76,13 @@ class Budget:
             if name in self.limits and value >= self.limits[name]:
                 return f"budgets.{name} of {self.limits[name]:g} is spent"
         return None
+
+
+def _unit(model: ModelConfig) -> str | None:
+    """Return the currency in which the spend on a model is known."""
+    if model.price is not None:
+        return str(model.price["currency"])
+    return dialect_of(model).cost_currency if model.kind == "http" else None
 
 
 def _later(moment: str, seconds: float) -> str:

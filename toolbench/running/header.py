@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from toolbench.adapters import dialect_of
 from toolbench.domain.canonical import JSON, canonical_json, loads_strict, sha256
-from toolbench.domain.config import Config
+from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.environment import code_commit, now, versions
 from toolbench.domain.files import read_json, schema_validator
 from toolbench.domain.record import RunHeader
@@ -40,7 +41,13 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
         config=snapshot,
         conditions=[asdict(condition) for condition in config.conditions],
         players=[
-            {"provider": p.provider, "model": p.model, "protocol": p.protocol, "price": p.price}
+            {
+                "provider": p.provider,
+                "model": p.model,
+                "protocol": p.protocol,
+                "price": p.price,
+                "charges": charges_of(p),
+            }
             for p in config.players
         ],
         suites=[suite.snapshot() for suite in chosen],
@@ -61,6 +68,13 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
             f"no case is left to run: check suites, cases and conditions of the configuration{waiting}"
         )
     return header
+
+
+def charges_of(model: ModelConfig) -> str | None:
+    """Return the currency in which a model's server says what it has charged: its own credits, if unknown."""
+    if model.kind != "http":
+        return None
+    return dialect_of(model).cost_currency or f"credits of {model.provider}"
 
 
 def public_text(header: RunHeader) -> str:

@@ -15,6 +15,7 @@ from toolbench.adapters.listing import LISTINGS
 from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.config import Config, ModelConfig, public_url
+from toolbench.domain.environment import LOOPBACK
 from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, ServingError
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of, redactor_for
@@ -63,7 +64,8 @@ async def probe(path: Path) -> list[Probe]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigError(f"{path}: runs: a list of models is needed")
     rest = {key: value for key, value in data.items() if key != "runs"}
-    async with httpx.AsyncClient(timeout=PATIENCE, follow_redirects=False) as client:
+    direct = dict.fromkeys(LOOPBACK)
+    async with httpx.AsyncClient(timeout=PATIENCE, follow_redirects=False, mounts=direct) as client:
         checks = (_entry(client, entry, rest, str(path), index) for index, entry in enumerate(entries))
         return list(await asyncio.gather(*checks))
 

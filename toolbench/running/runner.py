@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,9 @@ from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.config import Config, ModelConfig, decides_verdicts
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
-from toolbench.domain.log import LOG_NAME, BadLine, RunLog
+from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
-from toolbench.domain.rich import html_table
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
 from toolbench.running.baselines import Player, baseline
@@ -33,6 +31,7 @@ from toolbench.running.hosts import check_live
 from toolbench.running.patience import GIVEN_UP
 from toolbench.running.play import AttemptBudgetReached, Consent, Send, play
 from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
+from toolbench.running.summary import RunSummary
 from toolbench.running.transport import Response, Transport
 
 HEARTBEAT = 0.2
@@ -47,36 +46,6 @@ GIVE_UP_AFTER = 3
 
 OWN_PARTS = ("contract", "executor", "rules", "distractors")
 """Parts of a suite whose hashes every attempt carries."""
-
-
-@dataclass
-class RunSummary:
-    """How a run went.
-
-    ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made;
-    ``stopped`` says why the whole run ended early.
-    """
-
-    path: Path
-    total: int = 0
-    made: int = 0
-    skipped: int = 0
-    transport_errors: int = 0
-    judge_errors: int = 0
-    abandoned: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
-    set_aside: BadLine | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every planned attempt has a usable record."""
-        return self.made + self.skipped == self.total and not self.transport_errors and not self.judge_errors
-
-    def _repr_html_(self) -> str:
-        names = ("total", "made", "skipped", "transport_errors", "judge_errors")
-        notes = [*(f"{name}: given up: {why}" for name, why in self.abandoned.items()), self.stopped or ""]
-        row = {name: getattr(self, name) for name in names}
-        return html_table(f"{self.path}", [row], [note for note in notes if note])
 
 
 async def run_matrix(
@@ -129,7 +98,7 @@ async def run_matrix(
     summary = RunSummary(path=output)
     _make_folder(output, resume)
     redactor = redactor_for(config, public_text(header), [suite.executor for suite in suites])
-    budget = Budget(config.budgets)
+    budget = Budget.of(config)
     finished: set[AttemptKey] = set()
     with LogWriter(output, redactor) as writer:
         if not writer.empty:
@@ -143,7 +112,9 @@ async def run_matrix(
             log = RunLog.open(output)
             writer.append(Resumed(now(), header.versions, header.git_commit, _changes(log.header, header)))
             budget.carry_over(log, config.players)
-            finished = _finished(log, retry_errors)
+            for attempt in _finished(log, retry_errors):
+                finished.add(attempt.key)
+                summary.count(attempt)
             header = log.header
         plan = list(header.plan())
         summary.total = len(plan)
@@ -294,6 +265,7 @@ class _Matrix:
             # A run that is stopped now has still made this attempt: the line goes out in any case.
             await asyncio.shield(asyncio.wrap_future(self._writer.submit(attempt)))
             self._summary.made += 1
+            self._summary.count(attempt)
             self._summary.transport_errors += attempt.status == "transport_error"
             self._summary.judge_errors += attempt.status == "judge_error"
             hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
@@ -429,11 +401,10 @@ def _changes(old: RunHeader, fresh: RunHeader) -> list[str]:
     ]
 
 
-def _finished(log: RunLog, retry_errors: bool) -> set[AttemptKey]:
-    """Return the attempts that need not be made again."""
-    if not retry_errors:
-        return log.keys
-    return {a.key for a in log.attempts if a.status not in ("transport_error", "judge_error")}
+def _finished(log: RunLog, retry_errors: bool) -> Iterator[Attempt]:
+    """Yield the attempts that need not be made again."""
+    again = ("transport_error", "judge_error") if retry_errors else ()
+    return (attempt for attempt in log.attempts if attempt.status not in again)
 
 
 async def _beat() -> None:

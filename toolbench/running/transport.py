@@ -28,6 +28,7 @@ from toolbench.adapters import (
 )
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
+from toolbench.domain.environment import LOOPBACK
 from toolbench.errors import TransportError
 from toolbench.running.allowance import allowance
 from toolbench.running.decoding import ACCEPTED, Unpacker
@@ -101,9 +102,14 @@ class Transport:
 
         limits = httpx.Limits(max_connections=_most_connections(), max_keepalive_connections=128)
         timeout = httpx.Timeout(self._timeouts["first_byte"], connect=self._timeouts["connect"])
+        # Plain httpx loses an order of magnitude at 64 connections; see tests/bench/transport.py.
+        far, near = (
+            self._transport or AiohttpTransport(limits=limits, client=partial(_session, limits, proxies))
+            for proxies in (True, False)
+        )
         self._client = httpx.AsyncClient(
-            # Plain httpx loses an order of magnitude at 64 connections; see tests/bench/transport.py.
-            transport=self._transport or AiohttpTransport(limits=limits, client=partial(_session, limits)),
+            transport=far,
+            mounts=dict.fromkeys(LOOPBACK, near),
             timeout=timeout,
             follow_redirects=False,
             headers={"accept-encoding": ACCEPTED},
@@ -310,14 +316,16 @@ def _noted(error: TransportError, seconds: float) -> dict[str, JSON]:
     }
 
 
-def _session(limits: httpx.Limits) -> ClientSession:
-    """Return a session that obeys the environment: proxies and NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."""
+def _session(limits: httpx.Limits, proxies: bool) -> ClientSession:
+    """Return a session that obeys the environment: SSL_CERT_FILE and SSL_CERT_DIR, and where there may be
+    ``proxies`` these and NO_PROXY.
+    """
     connector = TCPConnector(
         limit=limits.max_connections or 0,
         keepalive_timeout=limits.keepalive_expiry,
         ssl=httpx.create_ssl_context(),
     )
-    return ClientSession(connector=connector, trust_env=True)
+    return ClientSession(connector=connector, trust_env=proxies)
 
 
 def _code_of(error: httpx.HTTPError) -> str:

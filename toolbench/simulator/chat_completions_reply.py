@@ -82,7 +82,7 @@ def usage(request: Request, reply: Reply, dialect: Flavour) -> Body:
 
 def _envelope(request: Request, dialect: Flavour, kind: str, choices: list[Body]) -> Body:
     wrapped: Body = {
-        "id": f"chatcmpl-{request.id('reply')}",
+        "id": f"chatcmpl-{request.reply_id}",
         "object": kind,
         "created": CREATED,
         "model": request.asked,

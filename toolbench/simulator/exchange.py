@@ -136,6 +136,8 @@ class Request:
         Where it was posted.
     counting
         Its tokens are wanted, not a reply.
+    number
+        Which request of the server's life it is.
     """
 
     model: Model
@@ -146,10 +148,11 @@ class Request:
     seed: int = 0
     path: str = ""
     counting: bool = False
+    number: int = 0
 
     @cached_property
     def digest(self) -> str:
-        """Fingerprint of model and body: equal requests get equal ids and equal draws."""
+        """Fingerprint of model and body: equal requests get equal calls and equal draws."""
         text = canonical_json([self.seed, self.asked, self.body])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -160,6 +163,11 @@ class Request:
     def id(self, purpose: str, length: int = 24) -> str:
         """Return an id of letters and digits."""
         return "".join(self.random(f"id:{purpose}").choices(ALPHABET, k=length))
+
+    @property
+    def reply_id(self) -> str:
+        """An id that no other reply has: one that comes twice is a cache's."""
+        return self.id(f"reply {self.number}")
 
 
 def seal(model: Model, *parts: JSON) -> str:

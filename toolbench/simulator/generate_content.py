@@ -12,7 +12,7 @@ from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import Choice, Conversation, Model, Request, Result, Tool, seal
 from toolbench.simulator.facts import facts, refusal
-from toolbench.simulator.failures import Failure, Family, families
+from toolbench.simulator.failures import Failure, families
 from toolbench.simulator.structure import Shape, check_structure, load_schema, shape
 
 Part = dict[str, Any]
@@ -49,11 +49,6 @@ UNSIGNED = (
 )
 
 
-def family_of(request: Request) -> Family:
-    """Return the family whose errors this protocol speaks."""
-    return families()["gemini"]
-
-
 def normalised(body: JSON) -> JSON:
     """Return a body with every field in camelCase.
 
@@ -82,7 +77,7 @@ def read(request: Request) -> Conversation:
     Failure
         As the provider would refuse it.
     """
-    body, family = request.body, family_of(request)
+    body, family = request.body, families()["gemini"]
     if request.counting:
         check_structure(_count_shape(), body, family)
         body = counted(body)

@@ -71,7 +71,7 @@ def _calls(request: Request, conversation: Conversation, reply: Reply) -> tuple[
 
 
 def _chunk(request: Request, reply: Reply, parts: list[Part], finish: str | None) -> Part:
-    chunk: Part = {"modelVersion": request.asked, "responseId": request.id("reply")}
+    chunk: Part = {"modelVersion": request.asked, "responseId": request.reply_id}
     if reply.refusal is not None:
         return chunk | {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}
     candidate: Part = {"index": 0, "content": {"role": "model", "parts": parts}}

@@ -51,11 +51,6 @@ COUNTED = (
 """What a request to count tokens may hold."""
 
 
-def family_of(request: Request) -> Family:
-    """Return the family whose errors this protocol speaks."""
-    return families()["anthropic"]
-
-
 def read(request: Request) -> Conversation:
     """Check a request and return what a decision depends on.
 
@@ -64,7 +59,7 @@ def read(request: Request) -> Conversation:
     Failure
         As the provider would refuse it.
     """
-    body, family, model = request.body, family_of(request), request.model
+    body, family, model = request.body, families()["anthropic"], request.model
     check_structure(_shape(_version(request), request.counting), body, family)
     tools = [
         Tool(entry["name"], entry.get("description", ""), entry["input_schema"], bool(entry.get("strict")))
@@ -104,12 +99,9 @@ def _version(request: Request) -> str:
 
 @cache
 def _shape(version: str, counting: bool) -> Shape:
-    schema = load_schema("messages")
+    schema = load_schema("messages", COUNTED if counting else None)
     for gone in VERSIONS[version]:
-        del schema["properties"][gone]
-    if counting:
-        schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
-        schema["required"].remove("max_tokens")
+        schema["properties"].pop(gone, None)
     return Shape(schema)
 
 

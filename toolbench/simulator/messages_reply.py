@@ -77,7 +77,7 @@ def _blocks(request: Request, reply: Reply) -> list[Block]:
 def _message(request: Request, reply: Reply, blocks: list[Block]) -> Block:
     thought = tokens(reply.reasoning)
     message: Block = {
-        "id": f"msg_{request.id('reply')}",
+        "id": f"msg_{request.reply_id}",
         "type": "message",
         "role": "assistant",
         "model": request.asked,

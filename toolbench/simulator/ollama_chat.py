@@ -12,16 +12,11 @@ from typing import Any
 
 from toolbench.simulator import checks
 from toolbench.simulator.exchange import Choice, Conversation, Request, Result, Tool
-from toolbench.simulator.failures import Failure, Family, families
+from toolbench.simulator.failures import Failure, families
 from toolbench.simulator.structure import check_structure, shape
 
 Message = dict[str, Any]
 Waiting = list[tuple[str | None, str]]
-
-
-def family_of(request: Request) -> Family:
-    """Return the family whose errors this protocol speaks."""
-    return families()["ollama"]
 
 
 def read(request: Request) -> Conversation:
@@ -32,7 +27,7 @@ def read(request: Request) -> Conversation:
     Failure
         As the server would refuse it.
     """
-    body, family = request.body, family_of(request)
+    body, family = request.body, families()["ollama"]
     check_structure(shape("ollama_chat"), body, family)
     tools = tuple(
         Tool(

@@ -17,7 +17,7 @@ from toolbench.simulator.exchange import (
     Tool,
     seal,
 )
-from toolbench.simulator.failures import Failure, Family, families
+from toolbench.simulator.failures import Failure, families
 from toolbench.simulator.strict_subset import strict_fault
 from toolbench.simulator.structure import Shape, check_structure, load_schema
 
@@ -56,11 +56,6 @@ COUNTED = (
 """What a request to count tokens may hold."""
 
 
-def family_of(request: Request) -> Family:
-    """Return the family whose errors this protocol speaks."""
-    return families()["openai"]
-
-
 def read(request: Request) -> Conversation:
     """Check a request and return what a decision depends on.
 
@@ -69,7 +64,7 @@ def read(request: Request) -> Conversation:
     Failure
         As the provider would refuse it.
     """
-    body, family, model = request.body, family_of(request), request.model
+    body, family, model = request.body, families()["openai"], request.model
     check_structure(_shape(request.counting), body, family)
     if body.get("previous_response_id"):
         # This server keeps nothing: to it, every stored response has expired.
@@ -97,10 +92,7 @@ def read(request: Request) -> Conversation:
 
 @cache
 def _shape(counting: bool) -> Shape:
-    schema = load_schema("responses")
-    if counting:
-        schema["properties"] = {name: schema["properties"][name] for name in COUNTED}
-    return Shape(schema)
+    return Shape(load_schema("responses", COUNTED if counting else None))
 
 
 def custom_names(body: Item) -> set[str]:

@@ -52,7 +52,7 @@ def _response(request: Request, items: list[Item], reply: Reply) -> Item:
     asked, thought = request.body, tokens(reply.reasoning)
     prompt, output = _prompt_tokens(asked), reply_tokens(reply) + thought
     return {
-        "id": f"resp_{request.id('reply')}",
+        "id": f"resp_{request.reply_id}",
         "object": "response",
         "created_at": CREATED,
         "status": "incomplete" if reply.truncated else "completed",

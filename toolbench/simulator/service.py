@@ -145,9 +145,7 @@ class Service:
         wire = WIRES[protocol]
         headers = {name.lower(): value for name, value in http.headers.items()}
         path = without_keys(http.path, incoming.keys_of(http))
-        return Arrival(
-            wire, http, self.journal.open(protocol, path, headers), families()[wire.unknown_family]
-        )
+        return Arrival(wire, http, self.journal.open(protocol, path, headers), families()[wire.family])
 
     async def _read(self, arrival: Arrival) -> Request:
         """Return the request, with its model known and the fault chosen that client or model ask for."""
@@ -176,6 +174,7 @@ class Service:
             self.settings.seed,
             http.path,
             wanted.counting,
+            entry.number,
         )
         arrival.family = wire.family_of(request)
         arrival.fault = self._walk.next(faults, request.digest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -44,9 +44,12 @@ class Misfit:
     detail: str
 
 
-def load_schema(name: str) -> dict[str, Any]:
-    """Return a fresh copy of a request schema of this package."""
+def load_schema(name: str, only: Collection[str] | None = None) -> dict[str, Any]:
+    """Return a fresh copy of a request schema of this package, or its part with ``only`` these fields."""
     schema: dict[str, Any] = json.loads((HERE / "schemas" / f"{name}.json").read_text("utf-8"))
+    if only is not None:
+        schema["properties"] = {key: schema["properties"][key] for key in only}
+        schema["required"] = [key for key in schema["required"] if key in only]
     return schema
 
 

@@ -20,7 +20,7 @@ from toolbench.simulator import (
     responses_reply,
 )
 from toolbench.simulator.exchange import Conversation, Reply, Request
-from toolbench.simulator.failures import Family
+from toolbench.simulator.failures import Family, families
 from toolbench.simulator.streaming import Frames, Split
 
 
@@ -34,8 +34,10 @@ class Wire:
         Path of its base URL, up to and including the version.
     paths
         Where requests are posted.
-    unknown_family
-        Family that answers while the model is not known.
+    family
+        Family whose errors it speaks, and that answers while the model is not known.
+    varying
+        The family by model, where servers of one protocol differ.
     streams
         What a request that does not say gets.
     normalised
@@ -46,8 +48,7 @@ class Wire:
 
     base: str
     paths: tuple[str, ...]
-    unknown_family: str
-    family_of: Callable[[Request], Family]
+    family: str
     read: Callable[[Request], Conversation]
     body: Callable[[Request, Conversation, Reply], dict[str, Any]]
     frames: Callable[[Request, Conversation, Reply, Split], Frames]
@@ -55,6 +56,11 @@ class Wire:
     normalised: Callable[[JSON], JSON] = lambda body: body
     count: Callable[[Request], dict[str, Any]] | None = None
     counts: tuple[str, ...] = ()
+    varying: Callable[[Request], Family] | None = None
+
+    def family_of(self, request: Request) -> Family:
+        """Return the family whose errors a request is answered with."""
+        return self.varying(request) if self.varying is not None else families()[self.family]
 
 
 WIRES: dict[str, Wire] = {
@@ -63,16 +69,15 @@ WIRES: dict[str, Wire] = {
         # DeepSeek serves at the root, and its strict mode under /beta.
         ("/v1/chat/completions", "/chat/completions", "/beta/chat/completions"),
         "openai",
-        chat_completions.family_of,
         chat_completions.read,
         chat_completions_reply.body,
         chat_completions_reply.frames,
+        varying=chat_completions.family_of,
     ),
     "responses": Wire(
         "/v1",
         ("/v1/responses",),
         "openai",
-        responses.family_of,
         responses.read,
         responses_reply.body,
         responses_reply.frames,
@@ -83,7 +88,6 @@ WIRES: dict[str, Wire] = {
         "/v1",
         ("/v1/messages",),
         "anthropic",
-        messages.family_of,
         messages.read,
         messages_reply.body,
         messages_reply.frames,
@@ -94,7 +98,6 @@ WIRES: dict[str, Wire] = {
         "/api",
         ("/api/chat",),
         "ollama",
-        ollama_chat.family_of,
         ollama_chat.read,
         ollama_chat_reply.body,
         ollama_chat_reply.frames,
@@ -105,7 +108,6 @@ WIRES: dict[str, Wire] = {
         # Its own client asks for v1 by itself.
         ("/v1beta/models/{target:.+}", "/v1/models/{target:.+}"),
         "gemini",
-        generate_content.family_of,
         generate_content.read,
         generate_content_reply.body,
         generate_content_reply.frames,

@@ -21,7 +21,8 @@ from toolbench.domain.record import Attempt, Progress
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.numbers.rows import ATTEMPT, of_models
 from toolbench.numbers.scorer import Scorer, Table
-from toolbench.running.runner import RunSummary, run_matrix
+from toolbench.running.runner import run_matrix
+from toolbench.running.summary import RunSummary
 from toolbench.showing.view import RunView
 from toolbench.workbench.choosing import Plan
 

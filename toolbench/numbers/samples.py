@@ -1,0 +1,60 @@
+"""Which attempts are samples of their own: a reply that comes twice was a cache's, and tells nothing new."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from toolbench.domain.canonical import canonical_json, sha256
+from toolbench.domain.keys import AttemptKey, PlayerKey
+from toolbench.domain.record import Attempt, TurnRecord
+
+TELLING = re.compile(r"[A-Za-z0-9]{6,}$")
+"""An id whose last part is shorter says nothing: some servers count to a thousand and start again."""
+
+
+class Replies:
+    """The replies of a run so far, by the ids that their servers gave them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[PlayerKey, str], tuple[AttemptKey, str, str]] = {}
+        self._cached: Counter[PlayerKey] = Counter()
+        self._reused: Counter[PlayerKey] = Counter()
+
+    def came_before(self, attempt: Attempt) -> AttemptKey | None:
+        """Return the attempt that got every reply of this one before, ``None`` if there is none.
+
+        The same request has then got a reply of the same id and content. An id that comes again with another
+        content is only counted.
+        """
+        firsts = [self._first(attempt.key, turn) for turn in attempt.turns]
+        if not firsts or None in firsts:
+            return None
+        self._cached[attempt.key.player] += 1
+        return firsts[0]
+
+    def _first(self, key: AttemptKey, turn: TurnRecord) -> AttemptKey | None:
+        """Return the other attempt that has had this very reply; remember it when there is none."""
+        id_ = turn.decision.response_id
+        if id_ is None or not TELLING.search(id_):
+            return None
+        said = [turn.decision.text, [[call.name, call.raw_arguments] for call in turn.decision.calls]]
+        mine = turn.request_hash, sha256(canonical_json(said))
+        owner, *content = self._seen.setdefault((key.player, id_), (key, *mine))
+        if owner == key:
+            return None
+        if tuple(content) != mine:
+            self._reused[key.player] += 1
+            return None
+        return owner
+
+    def lines(self) -> Iterator[str]:
+        """Yield what a reader of the figures has to know about ids that came twice."""
+        for player, number in self._cached.items():
+            yield (
+                f"cache: {player}: {number} attempts got the reply, with its id, of an earlier repetition; "
+                "each such reply counts once"
+            )
+        for player, number in self._reused.items():
+            yield f"ids: {player}: {number} replies have the id of another reply and another content"
