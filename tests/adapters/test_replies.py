@@ -126,9 +126,16 @@ CONTRADICTED = {
 LEAKED = ("dsml", "invoke", "minimax", "pythonic")
 
 
-def served(protocol: str, name: str, requests: list[dict[str, Any]]) -> httpx.MockTransport:
-    script = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+Script = list[dict[str, Any]]
 
+
+def script_of(name: str) -> Script:
+    """Return the entries of a file."""
+    entries: Script = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    return entries
+
+
+def served(protocol: str, script: Script, requests: Script) -> httpx.MockTransport:
     def answer(request: httpx.Request) -> httpx.Response:
         requests.append(json.loads(request.content))
         number = len(requests) - 1
@@ -145,23 +152,23 @@ def served(protocol: str, name: str, requests: list[dict[str, Any]]) -> httpx.Mo
 
 
 def played(
-    name: str, fate: Fate, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Attempt, list[dict[str, Any]]]:
-    requests: list[dict[str, Any]] = []
-    inner = served(fate.protocol, name, requests)
+    script: Script, fate: Fate, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Attempt, Script]:
+    """Play a script through the whole loop; return the attempt and the requests."""
+    requests: Script = []
+    inner = served(fate.protocol, script, requests)
 
     class Scripted(Transport):
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "transport": inner})
 
     monkeypatch.setattr(runner, "Transport", Scripted)
-    script = (FOLDER / f"{name}.json").read_text("utf-8")
     entry = {
         "provider": "p",
         "model": "m",
         "protocol": fate.protocol,
         "base_url": "http://127.0.0.1:9/v1",
-        "settings": {"stream": '"sse"' in script or '"events"' in script},
+        "settings": {"stream": any({"sse", "events"} & set(reply) for reply in script)},
         **({"profile": fate.profile} if fate.profile else {}),
     }
     retries = {"tries": 2, "max_wait": 0.02, "patience": 30}
@@ -178,7 +185,7 @@ def test_every_script_has_a_fate() -> None:
 @pytest.mark.parametrize("name", FATES)
 def test_an_attempt_ends_as_it_must(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fate = FATES[name]
-    attempt, _ = played(name, fate, tmp_path / "r", monkeypatch)
+    attempt, _ = played(script_of(name), fate, tmp_path / "r", monkeypatch)
     assert (attempt.status, attempt.stop) == (fate.status, fate.stop), fate.reason
     assert bool(attempt.turns) == bool(fate.kind)
     if fate.kind:
@@ -195,7 +202,7 @@ def test_an_attempt_ends_as_it_must(name: str, tmp_path: Path, monkeypatch: pyte
 def test_the_second_request_leaves_out_what_its_server_refuses(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, requests = played(name, FATES[name], tmp_path / "r", monkeypatch)
+    _, requests = played(script_of(name), FATES[name], tmp_path / "r", monkeypatch)
     replayed = next(m for m in requests[1]["messages"] if m["role"] == "assistant")
     assert "reasoning" not in replayed
     content = replayed.get("content")
@@ -205,5 +212,5 @@ def test_the_second_request_leaves_out_what_its_server_refuses(
 
 
 def test_what_a_server_could_not_parse_is_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    attempt, _ = played("ollama_500_parse", FATES["ollama_500_parse"], tmp_path / "r", monkeypatch)
+    attempt, _ = played(script_of("ollama_500_parse"), FATES["ollama_500_parse"], tmp_path / "r", monkeypatch)
     assert '{"city":"Paris"}]' in attempt.turns[0].decision.text

@@ -133,7 +133,14 @@ async def _acting(stage: Stage, consent: Consent) -> AsyncIterator[tuple[Executo
 
     async with host_of(script) as host:
         live = LiveExecutor(executor, contract, host, consent.may_write, consent.tell)
-        yield executor, live.run
+
+        async def real(call: ToolCall, turn: int, offered: Sequence[str]) -> CallRecord:
+            # Behind a tool of another suite there is nothing real here.
+            if call.name not in executor.tool_names:
+                return executor.run(call, turn, offered)
+            return await live.run(call, turn, offered)
+
+        yield executor, real
 
 
 async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping[str, Any]]:
