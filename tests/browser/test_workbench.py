@@ -30,6 +30,8 @@ RULES = [
     {"then": {"text": "I can check an order or quote a delivery.", "call_offered": "best_match"}},
 ]
 """A model that calls whatever sounds like the request: a description that promises too much misleads it."""
+UNCLEAR = {"then": {"text": "I twiddled it for you. Which order is it?"}}
+"""Says that something was done which no word list knows: only a person can judge it."""
 PROMISE = " Can help with anything you ask."
 SCROLLING = """element => [element, ...element.querySelectorAll('*')].filter(box => {
   // A list, a text field and a long quotation scroll because somebody asked them to.
@@ -244,6 +246,43 @@ def _export(page: Any, bench: Any, place: Path) -> None:
     answer = page.request.get(page.evaluate("href => new URL(href, location.href).href", address))
     assert answer.status == 200
     assert "sim-shop" in answer.text()
+
+
+def test_the_kernels_stop_button_ends_a_run_and_what_is_unclear_is_reviewed(page: Any, place: Path) -> None:
+    prepare(place, ["no_tool_needed", *(f"missing_id.wording-{n}" for n in (1, 2, 3))])
+    with (
+        Simulator({"models": {"sim-shop": {"rules": [UNCLEAR]}}}, latency=1.0) as slow,
+        jupyterlab(place, place.parent / "state") as home,
+    ):
+        data = json.loads((place / "config.json").read_text())
+        data["runs"][0]["base_url"] = slow.base_url("chat_completions")
+        (place / "config.json").write_text(json.dumps({**data, "parallelism": 1}))
+        seen = watch(page, home)
+        bench = show(page, home)
+        page.set_viewport_size({"width": 1400, "height": 2600})
+        bench.get_by_role("button", name="Run", exact=True).click()
+        bench.get_by_text(re.compile("[12] of 4 attempts")).wait_for(timeout=SLOW)
+        page.evaluate("() => window.jupyterapp.commands.execute('notebook:interrupt-kernel')")
+        bench.get_by_text("everything that was finished is kept").wait_for(timeout=SLOW)
+        asked = len(slow.journal)
+        page.wait_for_timeout(3500)
+        assert len(slow.journal) == asked < 4
+        artifact(page, "workbench-interrupted")
+        (run,) = (place / "runs").iterdir()
+        assert 0 < len(RunLog.open(run)) <= asked
+        bench.get_by_role("button", name="Continue").click()
+        bench.get_by_text("finished · 4 of 4 attempts").wait_for(timeout=SLOW)
+        bench.get_by_label("What", exact=True).select_option("unclear")
+        bench.get_by_role("button", name="Open the queue").click()
+        bench.get_by_text("0 of 4 findings looked at").wait_for(timeout=SLOW)
+        bench.get_by_role("button", name="pass", exact=True).click()
+        bench.get_by_role("button", name="Save this label").click()
+        bench.get_by_text("1 of 4 findings looked at").wait_for(timeout=SLOW)
+        (line,) = (run / LABELS_NAME).read_text().splitlines()
+        assert json.loads(line)["code"] == "unclear"
+        artifact(page, "workbench-review")
+        assert scroll_bars(bench) == []
+        assert seen.quiet, seen
 
 
 def test_a_long_run_is_read_stopped_and_continued(page: Any, place: Path) -> None:
