@@ -272,9 +272,11 @@ def test_the_kernels_stop_button_ends_a_run_and_what_is_unclear_is_reviewed(page
         assert 0 < len(RunLog.open(run)) <= asked
         bench.get_by_role("button", name="Continue").click()
         bench.get_by_text("finished · 4 of 4 attempts").wait_for(timeout=SLOW)
+        assert bench.locator(".tb-cell").all_inner_texts() == ["1?"] * 4
         bench.get_by_label("What", exact=True).select_option("unclear")
         bench.get_by_role("button", name="Open the queue").click()
         bench.get_by_text("0 of 4 findings looked at").wait_for(timeout=SLOW)
+        bench.get_by_text("To review, neither passed nor failed: unclear").wait_for(timeout=SLOW)
         bench.get_by_role("button", name="pass", exact=True).click()
         bench.get_by_role("button", name="Save this label").click()
         bench.get_by_text("1 of 4 findings looked at").wait_for(timeout=SLOW)

@@ -162,7 +162,7 @@ def test_times_are_said_in_their_own_unit(seconds: float, text: str) -> None:
 def frame(rows: list[tuple[str, str, str, float, str]]) -> pd.DataFrame:
     names = ["case_id", "player", "condition", "passed", "behaviour"]
     made = pd.DataFrame(rows, columns=names)
-    return made.assign(scored=True, codes=[()] * len(made), provider="p", status="ok")
+    return made.assign(scored=True, review=0.0, codes=[()] * len(made), provider="p", status="ok")
 
 
 def test_only_differing_asks_what_a_wording_does_to_one_player() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.flips import decided, modes
 from toolbench.numbers.rows import of_models
 from toolbench.numbers.tables import groups
@@ -31,12 +32,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A case in a column: attempts planned, made, scored and passed, what was found, the usual decision."""
+    """A case in a column: attempts planned, made, scored (with a verdict) and passed, left to a person, what
+    was found, and the usual decision.
+    """
 
     planned: int
     made: int = 0
     scored: int = 0
     passed: int = 0
+    review: int = 0
     codes: tuple[str, ...] = ()
     decision: str | None = None
 
@@ -47,9 +51,11 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """``passed/scored``, ``err`` when nothing could be scored, ``…`` while nothing has arrived."""
-        if self.scored:
-            return f"{self.passed}/{self.scored}"
+        """``passed/scored``, ``1?`` left to a person, ``err`` without a score, ``…`` before any arrives."""
+        told = [f"{self.passed}/{self.scored}"] if self.scored else []
+        told += [f"{self.review}?"] if self.review else []
+        if told:
+            return " ".join(told)
         if self.made:
             return "err"
         return "…" if self.planned else "–"
@@ -114,7 +120,9 @@ def _cell(planned: int, rows: pd.DataFrame | None) -> Cell:
     codes = dict.fromkeys(code for found in rows["codes"] for code in found)
     scored = decided(rows)
     usual = modes(scored).iloc[0] if len(scored) else None
-    return Cell(planned, len(rows), len(scored), int(scored["passed"].sum()), tuple(codes), usual)
+    left = int(scored[COUNT.review].sum())
+    passed = int(scored["passed"].sum())
+    return Cell(planned, len(rows), len(scored) - left, passed, left, tuple(codes), usual)
 
 
 def _shown(grid: Grid, case: str, only: str) -> bool:
@@ -128,7 +136,7 @@ def _shown(grid: Grid, case: str, only: str) -> bool:
             cell = grid.cells[case, column]
             if cell.made:
                 ways.setdefault(column.player, set()).add(
-                    (cell.share, cell.made > cell.scored, cell.decision)
+                    (cell.share, cell.made > cell.scored, cell.review > 0, cell.decision)
                 )
         return any(len(found) > 1 for found in ways.values())
     return True
@@ -142,17 +150,20 @@ def summary(attempts: pd.DataFrame, planned: pd.DataFrame) -> pd.DataFrame:
         mine = made.get((player, condition))
         row = {"player": player, "condition": condition, "attempts": f"0/{len(wanted)}"}
         rows.append(row | (_figures(mine, len(wanted)) if mine is not None else {}))
-    names = ["player", "condition", "attempts", "passed", "not scored", "median ms", "cost", "findings"]
+    names = ["player", "condition", "attempts", "passed", "to review", "not scored", "median ms"]
+    names += ["cost", "findings"]
     return pd.DataFrame(rows, columns=names).astype(object)
 
 
 def _figures(mine: pd.DataFrame, planned: int) -> dict[str, object]:
     scored = mine[mine["scored"].astype(bool)]
+    left = int(scored[COUNT.review].sum())
     codes = pd.Series([code for found in mine["codes"] for code in found], dtype=object).value_counts()
     priced = mine["cost"].notna().all()
     return {
         "attempts": f"{len(mine)}/{planned}",
-        "passed": f"{int(scored['passed'].sum())}/{len(scored)}",
+        "passed": f"{int(scored['passed'].sum())}/{len(scored) - left}",
+        "to review": left,
         "not scored": len(mine) - len(scored),
         "findings": ", ".join(f"{code} {number}" for code, number in codes.head(3).items()) or None,
         "median ms": f"{scored['latency_ms'].median():.0f}" if len(scored) else None,
@@ -170,7 +181,10 @@ def latest(attempts: pd.DataFrame, limit: int = 30) -> pd.DataFrame:
             "condition": rows["condition"],
             "repetition": rows["repetition"] + 1,
             "result": [
-                _result(*row) for row in zip(rows["scored"], rows["passed"], rows["status"], strict=True)
+                _result(*row)
+                for row in zip(
+                    rows["scored"], rows["passed"], rows[COUNT.review], rows["status"], strict=True
+                )
             ],
             "first decision": rows["kind"],
             "findings or error": [
@@ -182,8 +196,8 @@ def latest(attempts: pd.DataFrame, limit: int = 30) -> pd.DataFrame:
     ).astype(object)
 
 
-def _result(scored: bool, passed: float, status: str) -> str:
-    return status if not scored else "passed" if passed else "failed"
+def _result(scored: bool, passed: float, review: float, status: str) -> str:
+    return status if not scored else "to review" if review else "passed" if passed else "failed"
 
 
 def summary_page(attempts: pd.DataFrame, planned: pd.DataFrame) -> Page:
@@ -191,7 +205,7 @@ def summary_page(attempts: pd.DataFrame, planned: pd.DataFrame) -> Page:
     return html.table(
         summary(attempts, planned),
         "Figures so far",
-        numbers=["attempts", "passed", "not scored", "median ms"],
+        numbers=["attempts", "passed", "to review", "not scored", "median ms"],
     )
 
 

@@ -22,7 +22,7 @@ class ChoosePanel:
     def __init__(self, bench: Bench, changed: Callable[[], None]) -> None:
         self._bench, self._changed, self._quiet = bench, changed, Quiet()
         config = bench.config
-        narrow, list_box = widgets.Layout(width="190px"), widgets.Layout(width="420px")
+        narrow, list_box = widgets.Layout(width="190px"), widgets.Layout(width="520px")
         self.suite = widgets.Dropdown(options=choosing.suite_names(config), layout=narrow)
         self.lang = widgets.Dropdown(options=[bench.choice.lang], layout=narrow)
         self.repetitions = widgets.BoundedIntText(value=1, min=1, max=100, layout=narrow)

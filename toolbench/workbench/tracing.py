@@ -85,7 +85,12 @@ def _verdict(attempt: Attempt, judged: Judged) -> Iterator[Page]:
         yield html.paragraph("Passed: no check found anything.", "passed")
         yield from _origins(verdict)
         return
-    yield html.paragraph(f"Failed: {', '.join(verdict.codes)}", "failed")
+    codes = ", ".join(verdict.codes)
+    yield (
+        html.paragraph(f"To review, neither passed nor failed: {codes}", "warning")
+        if verdict.review
+        else html.paragraph(f"Failed: {codes}", "failed")
+    )
     rows = [
         [f"{found.code}\n{found.path}", found.reason, found.expected, found.actual]
         for found in verdict.findings
