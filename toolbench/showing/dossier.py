@@ -24,6 +24,7 @@ from toolbench.showing.talks import Talks
 from toolbench.showing.view import Arm, RunView
 from toolbench.showing.words import Words
 
+OWN_SCHEMES = ("embedded:", "simulator:")
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 """Nobody sends a bill for what runs here."""
 
@@ -193,7 +194,7 @@ class Dossier:
         own = {
             PlayerKey.of(entry)
             for entry in self.view.header.config["runs"]
-            if entry["base_url"].startswith("embedded:") or urlsplit(entry["base_url"]).hostname in OWN_HOSTS
+            if entry["base_url"].startswith(OWN_SCHEMES) or urlsplit(entry["base_url"]).hostname in OWN_HOSTS
         }
         return {
             name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import pandas as pd
@@ -15,6 +14,7 @@ from toolbench.numbers.rows import GROUP
 from toolbench.showing import html
 from toolbench.showing.dossier import Dossier
 from toolbench.showing.html import Cell, Page, esc
+from toolbench.showing.telling import sentences
 from toolbench.showing.view import Arm
 from toolbench.showing.words import NOTHING
 
@@ -33,6 +33,8 @@ PARTS = (
 """The page's parts after the first screen, in their order; their headings are ``part.*`` of the words."""
 COLOURS = {"pass": "ok", "fail": "bad", "not enough data": "unsure", "none": "plain"}
 SIGNS = {"pass": "✓", "fail": "✗", "not enough data": "?", "none": ""}
+WIDEST = 6
+"""Columns of figures that the matrix has at most."""
 REVIEW_ABOVE = 0.05
 """Share of attempts left to a person above which figures are to be read with care."""
 
@@ -42,6 +44,7 @@ def front(dossier: Dossier) -> Page:
     view, say = dossier.view, dossier.say
     pages = [html.heading(say("title", run=view.header.run_id), 1), verdict(dossier)]
     pages += [html.paragraph(line, f"warning {kind}") for kind, line in warnings(dossier)]
+    pages.append(html.paragraph(aside(dossier), "note"))
     pages += [sentences(dossier), matrix(dossier), contents(dossier)]
     return html.join(pages)
 
@@ -109,6 +112,21 @@ def warnings(dossier: Dossier) -> Iterator[tuple[str, str]]:
         yield "unsure", small
 
 
+def aside(dossier: Dossier) -> str:
+    """Return what of the models' plan is in no share, said also where it is nothing."""
+    view = dossier.view
+    planned = view.named(view.scored.planned)
+    made = view.attempts[view.attempts["player"].isin(dossier.subjects)]
+    size = int(planned["player"].isin(dossier.subjects).sum())
+    numbers = {
+        "unsupported": int((made["status"] == "unsupported").sum()),
+        "review": dossier.in_review,
+        "transport": int((made["status"] == "transport_error").sum()),
+        "missing": size - len(made),
+    }
+    return dossier.say("aside", planned=size, **numbers)
+
+
 def _missing(dossier: Dossier) -> Iterator[str]:
     """Yield what a run that is not whole lacks."""
     scored, say = dossier.view.scored, dossier.say
@@ -172,95 +190,32 @@ def _small(dossier: Dossier) -> str:
     return say("warn.small", what="; ".join(told)) if told else ""
 
 
-def sentences(dossier: Dossier) -> Page:
-    """Return one sentence a model: what it gets right, where it breaks first, what it costs."""
-    items = [sentence(dossier, player) for player in dossier.view.models]
-    body = Markup("").join(Markup("<li>{}</li>").format(item.html) for item in items)
-    return Page(Markup('<ul class="models">{}</ul>').format(body), "\n".join(item.text for item in items))
-
-
-def sentence(dossier: Dossier, player: str) -> Page:
-    """Return a model in words."""
-    say = dossier.say
-    shares = [
-        (row["value"], arm, row)
-        for arm, rows in dossier.places(player, dossier.main)
-        if pd.notna((row := rows["pass_rate"])["value"])
-    ]
-    if not shares:
-        told = say("model.nothing")
-    else:
-        best, worst = max(shares, key=lambda s: s[0]), min(shares, key=lambda s: s[0])
-        told = say("model.best" if len(shares) > 1 else "model.only", **_where(dossier, best))
-        if len(shares) > 1 and worst[0] < best[0]:
-            told += " " + say("model.worst", **_where(dossier, worst))
-        told += " " + _breaks(dossier, player) + " " + _costs(dossier, player)
-    name = html.inline(player, href=f"#m{dossier.view.players.index(player)}")
-    return Page(Markup("<strong>{}</strong>. {}").format(name.html, esc(told)), f"{player}. {told}")
-
-
-def _where(dossier: Dossier, found: tuple[float, Arm, object]) -> dict[str, object]:
-    row: dict[str, float] = found[2]  # type: ignore[assignment]
-    return {
-        "where": dossier.arm_name(found[1], condition=False),
-        "right": f"{row['numerator']:.0f}",
-        "all": f"{row['denominator']:.0f}",
-        "share": dossier.say.share(row["numerator"], row["denominator"]),
-    }
-
-
-def _breaks(dossier: Dossier, player: str) -> str:
-    """Return what goes wrong first in most failed attempts, and harm whatever its number."""
-    say = dossier.say
-    codes: Counter[str] = Counter()
-    for arm in dossier.main:
-        codes.update(dossier.codes.get((player, arm), Counter()))
-    firsts = dossier.firsts
-    mine = firsts[(firsts["player"] == player) & ~firsts["condition"].isin(dossier.controls)]["code"]
-    if mine.empty:
-        return say("model.never")
-    code, number = str(mine.value_counts().index[0]), int(mine.value_counts().iloc[0])
-    told = say("model.breaks", what=_lower(say.meaning(code)), number=number)
-    harm = sum(codes[one] for one in ("unsafe_call", "unconfirmed_write"))
-    return f"{told} {say('model.harm', number=harm)}" if harm else told
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-def _costs(dossier: Dossier, player: str) -> str:
-    """Return cost and time."""
-    say = dossier.say
-    mine = dossier.spending[dossier.spending["player"] == player]
-    middle, slow = mine["latency_ms"].quantile([0.5, 0.95])
-    if player in dossier.free:
-        cost = say("cost.free")
-    elif mine["cost"].isna().any():
-        cost = say("cost.unknown")
-    else:
-        done = mine["completed"].sum()
-        total = mine["cost"].sum()
-        currency = mine["currency"].dropna().iloc[0] if mine["currency"].notna().any() else ""
-        cost = say("cost.known", each=say.money(total / done if done else float("nan"), currency))
-    return say("model.costs", cost=cost, middle=say.time(middle), slow=say.time(slow))
-
-
 def matrix(dossier: Dossier) -> Page:
-    """Return model and language × suite: ``k/n`` passed, coloured by the gates, with the worst finding."""
+    """Return model × suite and language: ``k/n`` passed, coloured by the gates, with the worst finding.
+
+    Where that would be too wide for a page, languages are rows of a model.
+    """
     say = dossier.say
-    suites = list(dict.fromkeys(arm.suite for arm in dossier.main))
-    langs = list(dict.fromkeys(arm.lang for arm in dossier.main))
-    at = {(arm.suite, arm.lang): arm for arm in dossier.main}
-    rows = []
-    for player in [*dossier.subjects, *(["floor"] if dossier.floor else [])]:
-        show = cell if player in dossier.subjects else floor_cell
-        for lang in langs:
-            cells = [
-                show(dossier, player, at[suite, lang]) if (suite, lang) in at else "" for suite in suites
-            ]
-            rows.append([_named(dossier, player) if lang == langs[0] else "", lang, *cells])
-    frame = pd.DataFrame(rows, columns=[say("player"), say("lang"), *suites])
+    players = [*dossier.subjects, *(["floor"] if dossier.floor else [])]
+    wide = len(dossier.main) > WIDEST
+    if wide:
+        suites = list(dict.fromkeys(arm.suite for arm in dossier.main))
+        langs = list(dict.fromkeys(arm.lang for arm in dossier.main))
+        at = {(arm.suite, arm.lang): arm for arm in dossier.main}
+        rows = [
+            [_named(dossier, player) if lang == langs[0] else "", lang]
+            + [_cell(dossier, player, at[s, lang]) if (s, lang) in at else "" for s in suites]
+            for player in players
+            for lang in langs
+        ]
+        frame = pd.DataFrame(rows, columns=[say("player"), say("lang"), *suites])
+    else:
+        names = [dossier.arm_name(arm, condition=False) for arm in dossier.main]
+        rows = [
+            [_named(dossier, player), *(_cell(dossier, player, arm) for arm in dossier.main)]
+            for player in players
+        ]
+        frame = pd.DataFrame(rows, columns=[say("player"), *names])
     conditions = say.listed(dict.fromkeys(arm.condition for arm in dossier.main))
     caption = say("matrix.caption", condition=conditions)
     key = Markup('<p class="legend">{}</p>').format(
@@ -271,7 +226,11 @@ def matrix(dossier: Dossier) -> Page:
             for outcome in ("pass", "not enough data", "fail")
         )
     )
-    return html.table(frame, caption, kind="matrix", heads=2) + Page(key, "")
+    return html.table(frame, caption, kind="matrix", heads=1 + wide) + Page(key, "")
+
+
+def _cell(dossier: Dossier, player: str, arm: Arm) -> Page | str:
+    return (cell if player in dossier.subjects else floor_cell)(dossier, player, arm)
 
 
 def _named(dossier: Dossier, player: str) -> Page:
@@ -299,7 +258,8 @@ def cell(dossier: Dossier, player: str, arm: Arm) -> Page | str:
         lost.insert(0, say.meaning(worst).rstrip("."))
     text = f"{told} {SIGNS[outcome]} {'; '.join(lost)}"
     href = f"#g{dossier.view.arms.index(arm)}"
-    inner = Markup('<a href="{}">{}</a><br><small>{}</small>').format(href, shown, esc("; ".join(lost)))
+    beside = Markup("<br><small>{}</small>").format("; ".join(lost)) if lost else Markup("")
+    inner = Markup('<a href="{}">{}</a>{}').format(href, shown, beside)
     return Cell(inner, text, COLOURS[outcome])
 
 

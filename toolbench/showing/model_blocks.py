@@ -15,8 +15,8 @@ from toolbench.numbers.rows import FLAGS
 from toolbench.numbers.tables import groups
 from toolbench.showing import html
 from toolbench.showing.dossier import Dossier
-from toolbench.showing.front import sentence
 from toolbench.showing.html import Cell, Page, esc
+from toolbench.showing.telling import sentence
 from toolbench.showing.view import Arm
 from toolbench.showing.words import NOTHING
 
@@ -296,7 +296,7 @@ def settings(dossier: Dossier, player: str) -> Page:
             rows.append([name, say.name("honoured", asked), say.name("honoured", sent), known, number])
     names = [say(f"settings.{name}") for name in ("setting", "asked", "sent", "honoured", "requests")]
     frame = pd.DataFrame(rows, columns=names)
-    return html.table(frame, say("settings.caption"), numbers=names[-1:], kind="block", heads=1)
+    return html.table(frame, say("settings.caption"), numbers=names[-1:], kind="settings", heads=1)
 
 
 def unsupported(dossier: Dossier, player: str) -> Page:

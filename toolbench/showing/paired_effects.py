@@ -21,6 +21,8 @@ from toolbench.showing.html import Page, esc
 from toolbench.showing.view import Arm
 
 METRICS = ("pass_rate",)
+FACTORS = ("condition", "repetitions")
+"""Every case counts once, however often each condition plays it."""
 
 
 def effects(dossier: Dossier) -> Page:
@@ -44,7 +46,7 @@ def conditions(dossier: Dossier) -> Page:
     try:
         found = with_players(
             dossier.view,
-            compare_all([(left, right) for left, right in pairs], ("condition",), METRICS),
+            compare_all([(left, right) for left, right in pairs], FACTORS, METRICS),
         )
     except InputError as fault:
         return html.paragraph(say("effects.refused", why=fault), "note")

@@ -31,7 +31,7 @@ def consistency(dossier: Dossier) -> Page:
     frame = pd.DataFrame(rows)
     frame.columns = pd.Index([say("repeat." + str(name)) for name in frame.columns])
     numbers = list(frame.columns[2:6])
-    return html.table(frame, say("repeat.caption"), numbers=numbers, kind="block", heads=2)
+    return html.table(frame, say("repeat.caption"), numbers=numbers, kind="repeats", heads=2)
 
 
 def _row(dossier: Dossier, player: str, arm: Arm, figures: Mapping[str, Any]) -> dict[str, Any]:
