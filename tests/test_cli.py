@@ -293,18 +293,28 @@ def test_promoted_cases_are_linted_and_get_free_ids(tmp_path: Path) -> None:
     assert not target.exists()
 
 
-def test_a_failed_case_is_promoted_once(tmp_path: Path) -> None:
-    run, target = a_run(tmp_path), tmp_path / "again.en.jsonl"
+def test_a_failed_case_is_promoted_once_into_a_suite_that_lints_and_runs_by_name(tmp_path: Path) -> None:
+    run, target = a_run(tmp_path), tmp_path / "cases" / "again.en.jsonl"
+    target.parent.mkdir()
     log = run / LOG_NAME
     header, *attempts = (json.loads(line) for line in log.read_text("utf-8").splitlines())
     text = "".join(json.dumps(line) + "\n" for line in (header | {"seal": None}, *attempts))
     log.write_text(text.replace('"provider": "baseline"', '"provider": "rules"'))
     wanted = ("promote", run, "--failed", "--suite", "delivery", "--lang", "en", "--output", target)
-    assert invoke(*wanted).exit_code == 0
+    told = invoke(*wanted)
+    assert told.exit_code == 0
+    assert f"next: toolbench lint {tmp_path / 'contracts'} {target.parent}" in told.stdout
+    assert "--suites again --output runs/again" in told.stdout
     first = target.read_text()
     assert first.count("\n") > 0
     assert "0 cases added" in invoke(*wanted).stdout
     assert target.read_text() == first
+    assert invoke("lint", tmp_path / "contracts", target.parent).output == "0 problems\n"
+    config = tmp_path / "config.json"
+    config.write_text('{"runs": [], "baselines": ["always_silent"], "suites": ["delivery"]}')
+    played = invoke("run", "--config", config, "--suites", "again", "--output", tmp_path / "again")
+    assert played.exit_code == 0, played.output
+    assert {key.suite for key in RunLog.open(tmp_path / "again").keys} == {"again"}
 
 
 def test_promoted_cases_are_a_suite_that_is_linted_and_run_by_its_name(tmp_path: Path) -> None:

@@ -125,7 +125,9 @@ def test_the_first_screen_says_verdict_warnings_models_matrix_and_contents_in_th
 
 def test_a_sentence_tells_what_is_right_where_it_breaks_and_what_it_costs(dossier: Dossier) -> None:
     told = front(dossier).text
-    assert re.search(r"router-7b\. Passes 12 of 18 attempts \(67 %\) in delivery · en\. Always right in \w+", told)
+    assert re.search(
+        r"router-7b\. Passes 12 of 18 attempts \(67 %\) in delivery · en\. Always right in \w+", told
+    )
     assert "Costs nothing: it runs on this machine." in told
     assert "Cost unknown" in told
 

@@ -10,4 +10,5 @@ from .importing import mcp_server as mcp_server
 from .importing import openapi as openapi
 from .importing import others as others
 from .mutate import mutate_arguments as mutate_arguments
+from .suite_folder import write_folder as write_folder
 from .workspace import make_workspace as make_workspace

@@ -13,6 +13,7 @@ from toolbench.cli.plain import EXISTING, item, plain_errors, say
 from toolbench.errors import InputError
 
 if TYPE_CHECKING:
+    from toolbench.domain.suite import Suite
     from toolbench.numbers.frames import ScoredRun
 
 NAMED = 10
@@ -291,3 +292,16 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
         for name, text in contract_files(scored.suites[suite]).items():
             write_text_atomic(folder / name, text, InputError)
     say(f"{output}: {lines.count(chr(10))} cases added")
+    if output.absolute().parent.name == "cases":
+        _complete(scored.suites[suite], output.absolute())
+
+
+def _complete(suite: Suite, cases: Path) -> None:
+    """Put the contract beside a case file where suites are looked for, and say how to go on."""
+    from toolbench.authoring import write_folder
+
+    name, contracts = cases.name.split(".")[0], cases.parent.parent / "contracts"
+    if write_folder(suite, contracts / name):
+        say(f"{contracts / name}: the contract they were played with")
+    say(f"next: toolbench lint {contracts} {cases.parent}")
+    say(f"      toolbench run --config config.json --suites {name} --output runs/{name}")
