@@ -255,7 +255,7 @@ def test_where_too_much_failed_each_model_has_a_page_and_the_report_says_so(
     files = {name: content for name, _, content in dossier.talks.files()}
     assert set(re.findall(r'href="([^"]+)"', page.html)) == set(files)
     for arm in dossier.main:
-        for (player, case), (_, scored, passed) in dossier.by_case(arm).items():
+        for (player, case), (scored, passed, _) in dossier.by_case(arm).items():
             link = dossier.talks.link(player, arm, case)
             assert (link is None) == (passed == scored)
             if link is not None:
