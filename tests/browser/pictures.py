@@ -22,6 +22,8 @@ CASES = ["direct_lookup", "missing_id", "no_tool_needed"]
 VAGUE = "Answers whatever the user asks about an order."
 """A description that promises too much, in place of the committed one."""
 PATIENCE = 6 * SLOW
+TALLEST = 1300
+"""Pixels of a picture: a trace is longer than anybody wants to see in a README."""
 
 
 def main(run: Path) -> None:
@@ -75,7 +77,7 @@ def _part(page: Any, bench: Any, first: int, last: int, target: Path) -> None:
     sections.nth(first).evaluate("box => box.scrollIntoView()")
     page.wait_for_timeout(500)
     top, bottom = sections.nth(first).bounding_box(), sections.nth(last).bounding_box()
-    height = min(bottom["y"] + bottom["height"] - top["y"] + 8, 3200 - top["y"])
+    height = min(bottom["y"] + bottom["height"] - top["y"] + 8, TALLEST)
     clip = {"x": top["x"] - 4, "y": max(0, top["y"] - 4), "width": top["width"] + 8, "height": height}
     page.screenshot(path=str(target), clip=clip)
 

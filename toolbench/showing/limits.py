@@ -103,8 +103,10 @@ def _language(dossier: Dossier) -> Iterator[str]:
             known = {lang: value for lang, value in shares.items() if pd.notna(value)}
             if len(known) > 1:
                 gaps.append((max(known.values()) - min(known.values()), suite, known))
-        if gaps:
-            _, suite, known = max(gaps, key=lambda gap: gap[0])
+        gap, suite, known = max(gaps, key=lambda one: one[0], default=(0.0, "", {}))
+        if not gap:
+            yield say("fact.languages_alike", player=player)
+        else:
             told = ", ".join(f"{lang} {say.share(value, 1)}" for lang, value in known.items())
             yield say("fact.languages", player=player, suite=suite, shares=told)
 

@@ -86,13 +86,14 @@ def quantile(metric: str) -> Column:
     return shown
 
 
-def tokens(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:
+def tokens(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str | Page:
     """Return input and output tokens of an attempt."""
     made = rows["attempted"]["value"]
     sums = [rows[name]["value"] for name in ("input_tokens", "output_tokens")]
     if not made or any(value is None or pd.isna(value) for value in sums):
         return NOTHING
-    return " / ".join(dossier.say.thousands(value / made) for value in sums)
+    told = " / ".join(dossier.say.thousands(value / made) for value in sums)
+    return Page(Markup("{}").format(told), told)
 
 
 def cost(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:

@@ -51,14 +51,20 @@ def conditions(dossier: Dossier) -> Page:
     except InputError as fault:
         return html.paragraph(say("effects.refused", why=fault), "note")
     table = found.table[found.table["cases"] > 0]
-    rows = [_row(dossier, row) for row in records(table)]
-    if not rows:
+    if table.empty:
         return html.paragraph(say("effects.none"), "note")
-    frame = pd.DataFrame(rows)
-    frame.columns = pd.Index([say.name("effect", str(name)) for name in frame.columns])
-    numbers = list(frame.columns[4:])
-    shown = html.table(frame, say("effects.caption"), numbers=numbers, kind="effects", heads=1)
-    return shown + behaviour(dossier, found.cases)
+    told, alike = table[table["differing"] > 0], table[table["differing"] == 0]
+    pages = [_table(dossier, told, say("effects.caption"))] if len(told) else []
+    if len(alike):
+        title = say("effects.alike", number=len(alike), all=len(table))
+        pages.append(html.folded(title, _table(dossier, alike, say("effects.caption"))))
+    return html.join([*pages, behaviour(dossier, found.cases)])
+
+
+def _table(dossier: Dossier, table: pd.DataFrame, caption: str) -> Page:
+    frame = pd.DataFrame([_row(dossier, row) for row in records(table)])
+    frame.columns = pd.Index([dossier.say.name("effect", str(name)) for name in frame.columns])
+    return html.table(frame, caption, numbers=list(frame.columns[4:]), kind="effects", heads=1)
 
 
 def behaviour(dossier: Dossier, cases: pd.DataFrame) -> Page:
