@@ -419,7 +419,7 @@ async def test_cost_is_counted_where_it_is_known_and_else_said_to_be_unknown(tmp
     expected = (attempts["input_tokens"].sum() + 4 * attempts["output_tokens"].sum()) / 1e6
     assert spent(attempts) == f"{tokens:,.0f} tokens · cost {expected:.4f} USD"
     unknown = spent(attempts.assign(cost=float("nan")))
-    assert unknown.endswith("cost 2 attempts of unknown cost")
+    assert unknown.endswith("cost unknown for 2 attempts")
 
 
 async def test_runs_started_in_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:

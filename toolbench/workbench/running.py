@@ -254,7 +254,7 @@ def spent(attempts: pd.DataFrame) -> str:
     costs = [f"{total:.4f} {currency}" for currency, total in known.groupby("currency")["cost"].sum().items()]
     unknown = len(models) - len(known)
     if unknown:
-        costs.append(f"{unknown} attempts of unknown cost")
+        costs.append(f"unknown for {unknown} attempts")
     return f"{tokens:,.0f} tokens · cost {' + '.join(costs)}"
 
 
