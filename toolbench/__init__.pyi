@@ -17,3 +17,4 @@ from .running.runner import run_matrix as run_matrix
 from .running.runner import run_matrix_sync as run_matrix_sync
 from .showing import plot as plot
 from .showing.report import write_report as write_report
+from .workbench.own import suite_from as suite_from

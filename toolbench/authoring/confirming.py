@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolbench.authoring.lint import Problem, lint
-from toolbench.domain.canonical import JSON, loads_strict
-from toolbench.domain.files import read_jsonl, read_text, write_text_atomic
+from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
+from toolbench.domain.files import read_jsonl, read_text, validate, write_text_atomic
 from toolbench.errors import SuiteError
 
 
 @dataclass(frozen=True)
 class Drafted:
-    """A draft: where it is, and the case as written."""
+    """A draft: where it is, the case, and its line as written."""
 
     file: Path
     line: int
     case: JSON
+    text: str
 
     def __str__(self) -> str:
         case = self.case
@@ -41,15 +42,18 @@ def drafts(root: Path, suite: str) -> list[Drafted]:
     SuiteError
         When the suite has no case file there, or one is broken.
     """
-    return [
-        Drafted(path, number, case)
-        for path in _files(root, suite)
-        for number, case in read_jsonl(path, "case")
-        if case.get("draft")
-    ]
+    found = []
+    for path in _files(root, suite):
+        lines = read_text(path).split("\n")
+        found += [
+            Drafted(path, number, case, lines[number - 1])
+            for number, case in read_jsonl(path, "case")
+            if case.get("draft")
+        ]
+    return found
 
 
-def confirm(root: Path, suite: str, ids: Collection[str] | None) -> tuple[list[str], Sequence[Problem]]:
+def confirm(root: Path, suite: str, ids: Collection[str] | None) -> tuple[list[str], list[Problem]]:
     """Take the mark off drafts and return their ids, and what lint says about the files now.
 
     Lines of other cases stay as they are, to the letter.
@@ -75,7 +79,28 @@ def confirm(root: Path, suite: str, ids: Collection[str] | None) -> tuple[list[s
     for file in files:
         numbers = {draft.line for draft in chosen if draft.file == file}
         write_text_atomic(file, "\n".join(_lines(read_text(file), numbers)))
-    return [draft.case["id"] for draft in chosen], lint(files) if files else []
+    return [draft.case["id"] for draft in chosen], list(lint(files)) if files else []
+
+
+def rewrite(draft: Drafted, text: str) -> list[Problem]:
+    """Write an edited draft in its place and return what lint says about its file.
+
+    Raises
+    ------
+    SuiteError
+        When the text is no case, or the draft is no longer where it was; nothing is changed then.
+    """
+    try:
+        case = loads_strict(text)
+    except StrictJSONError as fault:
+        raise SuiteError(f"the draft is not valid JSON: {fault}") from None
+    validate(case, "case", "the draft")
+    lines = read_text(draft.file).split("\n")
+    if draft.line > len(lines) or lines[draft.line - 1] != draft.text:
+        raise SuiteError(f"{draft.file}:{draft.line}: the file has changed meanwhile; open it again")
+    lines[draft.line - 1] = json.dumps(case, ensure_ascii=False)
+    write_text_atomic(draft.file, "\n".join(lines))
+    return list(lint([draft.file]))
 
 
 def _lines(text: str, numbers: Collection[int]) -> Iterator[str]:

@@ -70,6 +70,11 @@ class Bench:
         known = {case.id for case in self.suite.cases if case.lang == choice.lang}
         self.choice = replace(choice, cases=tuple(case for case in choice.cases if case in known))
 
+    def reload(self) -> None:
+        """Read the chosen suite again: its files have changed."""
+        self._suites.pop(self.choice.suite, None)
+        self.choose()
+
     def start_from(self, base: Base) -> None:
         """Edit another committed version."""
         self.suite.overlay(base.descriptions)

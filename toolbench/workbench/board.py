@@ -9,6 +9,7 @@ import ipywidgets as widgets
 from toolbench.workbench.bench import Bench
 from toolbench.workbench.choose_panel import ChoosePanel
 from toolbench.workbench.compare_panel import ComparePanel
+from toolbench.workbench.drafts_panel import DraftsPanel
 from toolbench.workbench.edit_panel import EditPanel
 from toolbench.workbench.history_panel import HistoryPanel
 from toolbench.workbench.parts import style
@@ -25,6 +26,7 @@ class Panel:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.choose = ChoosePanel(bench, self._chosen)
+        self.drafts = DraftsPanel(bench, self._confirmed)
         self.edit = EditPanel(bench, self._edited)
         self.run = RunPanel(bench)
         self.results = ResultsPanel(bench)
@@ -35,7 +37,16 @@ class Panel:
         self._was_busy = False
         bench.session.on_change = self.refresh
         bench.session.find_home()
-        parts = (self.choose, self.edit, self.run, self.results, self.compare, self.history, self.review)
+        parts = (
+            self.drafts,
+            self.choose,
+            self.edit,
+            self.run,
+            self.results,
+            self.compare,
+            self.history,
+            self.review,
+        )
         self.root = widgets.VBox([style(), *(part.root for part in parts)])
         self.root.add_class("toolbench")
         self.results.refresh(force=True)
@@ -54,7 +65,12 @@ class Panel:
         place = self.bench.choice.suite, self.bench.choice.lang
         if place != self._place:
             self._place = place
+            self.drafts.refresh()
             self.edit.fill()
+
+    def _confirmed(self) -> None:
+        self.choose.fill()
+        self.choose.refresh()
 
     def _edited(self) -> None:
         self.choose.refresh()
