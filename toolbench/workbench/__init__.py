@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from toolbench.workbench.bench import Bench, open_bench, view
 from toolbench.workbench.edits import Base, Place, Wording
+from toolbench.workbench.own import OwnSuite, suite_from
 
 if TYPE_CHECKING:
     from ipywidgets import VBox
 
-__all__ = ["Base", "Bench", "Place", "Wording", "open_bench", "panel", "view"]
+__all__ = ["Base", "Bench", "OwnSuite", "Place", "Wording", "open_bench", "panel", "suite_from", "view"]
 
 
 def panel(bench: Bench) -> VBox:
