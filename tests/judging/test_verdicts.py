@@ -44,7 +44,7 @@ def test_a_situation_has_its_codes(player: Player, situation: Mapping[str, Any])
 
 def test_situations_have_names_of_their_own() -> None:
     names = [param.id for param in SITUATIONS]
-    assert len(set(names)) == len(names) == 91
+    assert len(set(names)) == len(names) == 97
 
 
 def test_a_write_that_times_out_although_done_is_carried_out_once() -> None:
