@@ -121,11 +121,24 @@ def _other_owner(value: Value, clause: Clause, label: str | None, given: Given) 
     known = [record for record in given.records if _about(record, entity, given)]
     if not known or any(_about(record, entity, given) for record in holding):
         return None
+    if not any(one.text == entity for one in clause.values) and not _of_a_kind(entity, holding):
+        # Told right after an order, the price of a route is nobody's: its record has no order at all.
+        return None
     # The user may give a thing a value, but not another than its own.
     own = [one for record in known if _names_itself(record, entity) for one in record.own]
     contrary = not clause.denied and any(one.kind == value.kind for one in own)
     said_by_user = any(given.same(value, one) for one in given.told)
     return None if said_by_user and not contrary else entity
+
+
+def _of_a_kind(entity: str, records: Sequence[Record]) -> bool:
+    """Whether any record has an identifier like this one, or this is none."""
+    kind, dash, _ = entity.partition("-")
+    return not dash or any(
+        one.kind == "identifier" and one.text.partition("-")[0] == kind
+        for record in records
+        for one in record.values
+    )
 
 
 def _names_itself(record: Record, entity: str) -> bool:
