@@ -1,6 +1,8 @@
 # The public names of the package, once: type checkers read them here, and so does ``__init__.py``.
 from .authoring.lint import lint as lint
 from .authoring.workspace import make_workspace as make_workspace
+from .domain.extensions import Check as Check
+from .domain.extensions import extension as extension
 from .domain.live_tool import live_tool as live_tool
 from .domain.suite import find_suite as find_suite
 from .errors import ToolbenchError as ToolbenchError

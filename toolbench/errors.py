@@ -6,7 +6,8 @@
     ├── InputError              a file or value is wrong          -> exit code 2
     │   ├── ConfigError         config.json
     │   ├── SuiteError          contract, prompt, executor, rules or cases
-    │   └── LogError            a run's JSONL
+    │   ├── LogError            a run's JSONL
+    │   └── ExtensionError      an adapter, check, normaliser or importer of another package
     ├── PatternTooSlow          a suite's pattern and one text  -> that attempt is not judged
     ├── ServingError            a local server or its weights     -> exit code 2
     └── TransportError          no usable reply from a provider   -> recorded, never raised to a user
@@ -38,6 +39,10 @@ class SuiteError(InputError):
 
 class LogError(InputError):
     """A run's log cannot be read, written or trusted."""
+
+
+class ExtensionError(InputError):
+    """An adapter, check, normaliser or importer of another package is broken."""
 
 
 class PatternTooSlow(ToolbenchError):

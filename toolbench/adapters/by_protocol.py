@@ -8,6 +8,7 @@ from toolbench.adapters.generate_content import GenerateContent
 from toolbench.adapters.messages import Messages
 from toolbench.adapters.ollama_chat import OllamaChat
 from toolbench.adapters.responses import Responses
+from toolbench.domain.extensions import extensions_of
 from toolbench.errors import ConfigError
 
 ADAPTERS: dict[str, ProviderAdapter] = {
@@ -27,4 +28,8 @@ def adapter_for(protocol: str) -> ProviderAdapter:
     try:
         return ADAPTERS[protocol]
     except KeyError:
+        found = extensions_of("adapters").get(protocol)
+        if found is not None:
+            adapter: ProviderAdapter = found.value
+            return adapter
         raise ConfigError(f"no adapter speaks {protocol!r}; there are: {', '.join(ADAPTERS)}") from None

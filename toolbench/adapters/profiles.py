@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.domain.config import ModelConfig
+from toolbench.domain.extensions import wire_of
 from toolbench.errors import ConfigError
 
 State = Literal["supported", "unsupported", "ignored"]
@@ -124,7 +125,7 @@ def dialect_of(model: ModelConfig) -> Dialect:
     ConfigError
         For a name that ``profiles.json`` does not have under the model's protocol.
     """
-    default, known = dialects(model.protocol)
+    default, known = dialects(wire_of(model.protocol))
     name = model.profile or default
     try:
         return known[name]

@@ -9,11 +9,11 @@ from toolbench.authoring.lint_rules import TRAP
 from toolbench.domain.canonical import JSON
 from toolbench.domain.case import Case, Compare, ExpectedCall, ExpectedObject
 from toolbench.domain.contract import Contract, ToolSpec
+from toolbench.domain.extensions import OWN, extensions_of
 from toolbench.domain.patterns import is_trap, pattern
 from toolbench.domain.validation import schema_patterns
 from toolbench.domain.world import REMOVED
 from toolbench.errors import SuiteError
-from toolbench.judging.normalizers import NORMALIZERS
 from toolbench.judging.values import fits_object, part_of
 
 
@@ -59,8 +59,9 @@ def lint_values(call: ExpectedCall, contract: Contract) -> Iterator[str]:
 
 def _bad_rules(compare: Compare) -> Iterator[tuple[str, str]]:
     for path, rule in compare.items():
-        if rule.normalizer is not None and rule.normalizer not in NORMALIZERS:
-            yield path, f"no normalizer {rule.normalizer!r}; there are {', '.join(NORMALIZERS)}"
+        known = (*OWN["normalizers"], *extensions_of("normalizers"))
+        if rule.normalizer is not None and rule.normalizer not in known:
+            yield path, f"no normalizer {rule.normalizer!r}; there are {', '.join(known)}"
         if rule.regex is not None:
             try:
                 pattern(rule.regex)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,30 @@ from toolbench.cli.traces import traces
 if TYPE_CHECKING:
     from toolbench.authoring.importing import Material, Written
 
+IMPORTERS = "toolbench.importers"
+"""Entry points of other packages that add importers."""
 
-@click.group(name="import")
+
+class _Imports(click.Group):
+    """The importers, those of extensions by their names."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; of an extension, one that takes what every import of tools takes."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or not any(point.name == cmd_name for point in entry_points(group=IMPORTERS)):
+            return own
+
+        @click.command(name=cmd_name)
+        @click.argument("source")
+        @_tools_options
+        @plain_errors
+        def other(source: str, **options: Any) -> None:
+            _import(cmd_name, source, Path(source).stem, **options)
+
+        return other
+
+
+@click.group(name="import", cls=_Imports)
 def import_() -> None:
     """Make an ordinary suite of other people's tools or cases.
 
@@ -222,9 +245,9 @@ import_.add_command(traces)
 
 def _import(kind: str, source: str, fallback: str, **options: Any) -> None:
     """Read a source of tools and write its suite."""
-    from toolbench.authoring.importing import SOURCES
+    from toolbench.authoring.importing import sources
 
-    material = SOURCES[kind].read(source)
+    material = sources()[kind].read(source)
     finish_import(material, fallback, **options)
 
 

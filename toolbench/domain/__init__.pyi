@@ -45,6 +45,12 @@ from .environment import code_commit as code_commit
 from .environment import now as now
 from .environment import package_version as package_version
 from .environment import versions as versions
+from .extensions import OWN as OWN
+from .extensions import Check as Check
+from .extensions import extension as extension
+from .extensions import extensions_of as extensions_of
+from .extensions import versions_of as versions_of
+from .extensions import wire_of as wire_of
 from .files import append_text as append_text
 from .files import create_all as create_all
 from .files import describe as describe

@@ -39,10 +39,10 @@ class Code:
         return {self.layer: self.check, **self.also}
 
 
-def _read() -> Mapping[str, Code]:
+def _read() -> dict[str, Code]:
     text = resources.files("toolbench.domain").joinpath("codes.json").read_text("utf-8")
     return {name: Code(**entry) for name, entry in loads_strict(text).items()}
 
 
 CODES = _read()
-"""Finding code → what is known of it, in the order of the checks."""
+"""Finding code → what is known of it, in the order of the checks; those of extensions come last."""

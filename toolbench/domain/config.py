@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition, Selection
+from toolbench.domain.extensions import OWN, extensions_of
 from toolbench.domain.files import read_json, validate
 from toolbench.domain.keys import BASELINE, PlayerKey
 from toolbench.errors import ConfigError
@@ -259,6 +260,11 @@ def _model(entry: Mapping[str, Any], defaults: Mapping[str, Any], where: str) ->
     for name in ("model", "base_url", "provider"):
         if PLACEHOLDER.search(entry[name]):
             raise ConfigError(f"{where}.{name}: {entry[name]!r} is a placeholder; put the real value there")
+    spoken = (*OWN["adapters"], *extensions_of("adapters"))
+    if entry["protocol"] not in spoken:
+        raise ConfigError(
+            f"{where}.protocol: no adapter speaks {entry['protocol']!r} (there are {', '.join(spoken)})"
+        )
     if entry["provider"] == BASELINE:
         raise ConfigError(
             f"{where}.provider: {BASELINE!r} is the label of the baselines, which gates and reports leave "

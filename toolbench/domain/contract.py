@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, sha256
+from toolbench.domain.extensions import OWN, extensions_of
 from toolbench.domain.files import quick_validator, read_json, validate
 from toolbench.domain.from_function import tool_entry
 from toolbench.domain.validation import ArgumentIssue, argument_issues, build_validator
@@ -134,7 +135,14 @@ class Contract:
         for name, times in Counter(tool.name for tool in tools).items():
             if times > 1:
                 raise SuiteError(f"{where}: tool {name} is defined twice")
+        known = {*OWN["normalizers"], *extensions_of("normalizers")}
         for tool in tools:
+            for argument, name in tool.normalizers.items():
+                if name not in known:
+                    there = ", ".join(sorted(known))
+                    raise SuiteError(
+                        f"{where}: tool {tool.name}: normalizers.{argument}: no {name!r}; there are {there}"
+                    )
             build_validator(dict(tool.parameters), f"{where}: tool {tool.name}: parameters")
         return cls(version=data["version"], tools=tools, source=data)
 

@@ -14,6 +14,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from toolbench.domain.extensions import KINDS, extensions_of
+
 PACKAGE = "toolcall-workbench"
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
@@ -79,7 +81,10 @@ def versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return {
+        **found,
+        **{f"{one.kind}.{one.name}": one.version for kind in KINDS for one in extensions_of(kind).values()},
+    }
 
 
 def now() -> str:

@@ -14,6 +14,7 @@ from toolbench.domain.condition import Condition
 from toolbench.domain.decision import MOST_CALLS
 from toolbench.domain.record import Attempt, Status
 from toolbench.domain.suite import Suite
+from toolbench.errors import ExtensionError
 from toolbench.judging.overruling import Said
 from toolbench.judging.score import Verdict, score
 
@@ -61,6 +62,8 @@ def judge(
             return Judged(attempt.status, score(attempt, suite, condition, said))
     except _OutOfTime:
         return Judged("judge_error", None, f"no verdict after {seconds:g} s of processor time")
+    except ExtensionError:
+        raise
     except Exception as fault:
         told = " ".join(f"{type(fault).__name__}: {fault}".split())
         return Judged("judge_error", None, told[:300])

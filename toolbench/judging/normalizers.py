@@ -17,6 +17,8 @@ from decimal import Decimal
 from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.contract import ToolSpec
+from toolbench.domain.extensions import extensions_of
+from toolbench.errors import ExtensionError, SuiteError
 from toolbench.judging.reading.prepare import prepared
 from toolbench.judging.reading.reader import values_of
 from toolbench.judging.reading.statements import Value
@@ -200,9 +202,27 @@ NORMALIZERS: Mapping[str, Callable[[JSON], Meaning]] = {
 }
 
 
+def normalizer(name: str) -> Callable[[JSON], Meaning]:
+    """Return a normaliser by name, one of an extension included; a value without one means itself."""
+    own = NORMALIZERS.get(name)
+    if own is not None or not name:
+        return own or Meaning
+    found = extensions_of("normalizers").get(name)
+    if found is None:
+        raise SuiteError(f"no normalizer {name!r}: the package that had it is not installed")
+
+    def apply(value: JSON) -> Meaning:
+        try:
+            return Meaning(found.value(value))
+        except Exception as fault:
+            raise ExtensionError(f"extension {found} failed: {type(fault).__name__}: {fault}") from None
+
+    return apply
+
+
 def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
     """Return what an argument's value means by its declared normaliser, synonyms and unit."""
-    apply = NORMALIZERS.get(tool.normalizers.get(argument, ""), Meaning)
+    apply = normalizer(tool.normalizers.get(argument, ""))
     found = apply(value)
     for canonical, others in tool.synonyms.get(argument, {}).items():
         if any(equal(found.value, apply(other).value) for other in (canonical, *others)):
@@ -214,5 +234,5 @@ def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
 
 def alike(name: str, actual: JSON, good: JSON) -> bool:
     """Whether a named normaliser takes a value for the expected one."""
-    apply = NORMALIZERS[name]
+    apply = normalizer(name)
     return apply(actual).meets(apply(good))

@@ -8,8 +8,10 @@ from types import MappingProxyType
 
 from toolbench.domain.canonical import JSON, canonical_json
 from toolbench.domain.condition import Condition
+from toolbench.domain.extensions import extensions_of
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
+from toolbench.errors import ExtensionError
 from toolbench.judging import arguments, order, outcome, policy, provenance, selection
 from toolbench.judging.answers import check_answer
 from toolbench.judging.counting import CallVerdict, Outcome, Part, count, kind_of, outcome_of
@@ -130,7 +132,19 @@ def _of_the_whole(trace: Trace) -> Iterator[Finding]:
     yield from order.check_order(trace)
     yield from policy.check_policy(trace)
     yield from outcome.check_end_state(trace)
+    yield from _of_extensions(trace)
     yield from check_budget(trace)
+
+
+def _of_extensions(trace: Trace) -> Iterator[Finding]:
+    """Yield what checks of other packages find; one that fails stops the judging, and is named."""
+    for one in extensions_of("checks").values():
+        try:
+            found = list(one.value.run(trace))
+        except Exception as fault:
+            told = " ".join(f"{type(fault).__name__}: {fault}".split())[:200]
+            raise ExtensionError(f"extension {one} failed on case {trace.case.id}: {told}") from None
+        yield from found
 
 
 def _parts(trace: Trace, whole: Sequence[Finding]) -> list[Part]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolbench.domain.canonical import sha256
+from toolbench.domain.extensions import versions_of
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
@@ -153,7 +154,17 @@ def signature(
     """
     parts = list(_parts(header, where or {}, suites or header.load_suites(), labels))
     models = [part for part in parts if not PlayerKey.of(part.player).is_baseline]
-    return Signature({key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()})
+    values = {key: _joined(find(part) for part in models or parts) for key, find in KEYS.items()}
+    others = _extensions(header)
+    return Signature({**values, "extensions": ",".join(others)} if others else values)
+
+
+def _extensions(header: RunHeader) -> list[str]:
+    """Return the extensions behind a figure: those a run was played with, and those that judge it now."""
+    played = (
+        f"{name}@{version}" for name, version in header.versions.items() if name.startswith("adapters.")
+    )
+    return [*versions_of("checks", "normalizers"), *sorted(played)]
 
 
 def judge_version() -> str:

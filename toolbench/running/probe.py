@@ -16,6 +16,7 @@ from toolbench.adapters.profiles import dialect_of
 from toolbench.domain.canonical import StrictJSONError, loads_strict
 from toolbench.domain.config import Config, ModelConfig, public_url
 from toolbench.domain.environment import LOOPBACK
+from toolbench.domain.extensions import wire_of
 from toolbench.domain.files import read_json
 from toolbench.errors import ConfigError, ServingError
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of, redactor_for
@@ -114,7 +115,7 @@ async def _listed(
     client: httpx.AsyncClient, model: ModelConfig, headers: dict[str, str], redact: Redactor
 ) -> tuple[bool, str]:
     """Follow the list of models until the configured one is found."""
-    listing = LISTINGS[model.protocol]
+    listing = LISTINGS[wire_of(model.protocol)]
     url = httpx.URL(model.base_url).copy_with(userinfo=b"")
     url = url.copy_with(path=url.path.rstrip("/") + listing.path)
     names: list[str] = []

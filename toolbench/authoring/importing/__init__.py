@@ -11,12 +11,12 @@ from toolbench.authoring.importing.drafting import draft_cases
 from toolbench.authoring.importing.functions import from_functions
 from toolbench.authoring.importing.material import Material
 from toolbench.authoring.importing.reading import read_rows, read_values
-from toolbench.authoring.importing.sources import SOURCES, read_source
+from toolbench.authoring.importing.sources import SOURCES, read_source, sources
 from toolbench.authoring.importing.tool_list import from_values
 from toolbench.authoring.importing.writing import Written, ground_of, write_cases, write_suite
 
 __all__ = [
     "SOURCES", "Material", "Written", "cases_of", "chosen", "draft_cases", "from_functions", "from_values",
-    "ground_of", "import_cases", "import_config", "read_rows", "read_source", "read_values", "suite_name",
-    "write_cases", "write_suite",
+    "ground_of", "import_cases", "import_config", "read_rows", "read_source", "read_values", "sources",
+    "suite_name", "write_cases", "write_suite",
 ]  # fmt: skip

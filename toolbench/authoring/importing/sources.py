@@ -10,6 +10,7 @@ from toolbench.authoring.importing.material import Material
 from toolbench.authoring.importing.mcp_server import import_mcp
 from toolbench.authoring.importing.openapi import import_openapi
 from toolbench.authoring.importing.tool_list import import_tool_list
+from toolbench.domain.extensions import extensions_of
 from toolbench.errors import SuiteError
 
 
@@ -29,6 +30,14 @@ SOURCES: Mapping[str, Source] = {
 """Sources of tools by name."""
 
 
+def sources() -> Mapping[str, Source]:
+    """Return all sources by name, those of extensions included."""
+    return {
+        **SOURCES,
+        **{name: Source("SOURCE", one.value) for name, one in extensions_of("importers").items()},
+    }
+
+
 def read_source(text: str) -> Material:
     """Read ``kind:rest``, for example ``mcp:python server.py``; a file name alone is a list of tools.
 
@@ -38,9 +47,9 @@ def read_source(text: str) -> Material:
         For a kind that is unknown, or a source that cannot be read.
     """
     kind, colon, rest = text.partition(":")
-    if colon and kind in SOURCES:
-        return SOURCES[kind].read(rest.strip())
+    if colon and kind in (known := sources()):
+        return known[kind].read(rest.strip())
     if text.endswith(".json"):
         return import_tool_list(text)
-    forms = ", ".join(f"{name}:{source.takes}" for name, source in SOURCES.items())
+    forms = ", ".join(f"{name}:{source.takes}" for name, source in sources().items())
     raise SuiteError(f"{text[:80]!r}: no source that is known; write one of {forms}")
