@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
 from toolbench.authoring.generate import as_jsonl, generate, write
 from toolbench.authoring.slots import deal
+from toolbench.domain.files import validate
 from toolbench.domain.suite import Suite, find_suite
 from toolbench.errors import SuiteError
 
@@ -353,3 +355,39 @@ def test_an_outcome_nobody_described_is_named(tmp_path: Path) -> None:
 def test_an_undeclared_language_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="no language 'de'"):
         generate(tiny_suite(tmp_path), "de")
+
+
+def test_what_a_case_may_bring_and_expect_can_be_made_by_rule(tmp_path: Path) -> None:
+    folder = tmp_path / "contracts/delivery"
+    copytree(DELIVERY, folder)
+    data = json.loads((folder / "variants.json").read_text("utf-8"))
+    order = {"order_id": "ORD-123456"}
+    data["classes"] = [
+        {
+            "class": "free_way",
+            "kind": "tool_call",
+            "base": {"text": {"ru": "Где мой заказ ORD-123456?", "en": "Where is my order ORD-123456?"}},
+            "system": {"ru": "Отвечайте коротко.", "en": "Be brief."},
+            "on_ask": {"order_id": {"ru": "номер ORD-123456", "en": "it is ORD-123456"}},
+            "calls": [
+                {
+                    "tool": "get_order",
+                    "arguments": order,
+                    "compare": {"order_id": {"regex": "^ORD-"}},
+                    "or": [{"tool": "get_order", "arguments": {"order_id": "ORD-654321"}}],
+                    "at_most": 2,
+                }
+            ],
+            "forbidden_calls": [{"tool": "cancel_order", "arguments": order}],
+            "end_state": {"written": []},
+        }
+    ]
+    (folder / "variants.json").write_text(json.dumps(data), encoding="utf-8")
+    (made,) = generate(folder, "en")
+    validate(made, "case", "made")
+    assert (made["system"], made["on_ask"]) == ("Be brief.", {"order_id": "It is ORD-123456"})
+    assert made["end_state"] == {"written": []}
+    (call,) = made["expect"]["calls"]
+    assert call["or"] == [{"tool": "get_order", "arguments": {"order_id": "ORD-654321"}}]
+    assert call["at_most"] == 2
+    assert made["expect"]["forbidden_calls"] == [{"tool": "cancel_order", "arguments": order}]

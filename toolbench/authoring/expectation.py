@@ -32,6 +32,8 @@ def wanted_calls(specs: Sequence[Mapping[str, Any]], rows: Mapping[str, Row]) ->
             for name, template in spec["arguments"].items()
             if (found := _accept(template, rows))
         }
+        if "or" in spec:
+            call["or"] = wanted_calls(spec["or"], rows)
         calls.append({**call, "accept": accept} if accept else call)
     return calls
 
@@ -76,6 +78,8 @@ def expectation(
         expect |= {"must_not_call": True, **({"missing_fields": faults} if faults else {})}
     if "forbidden_tools" in spec:
         expect["forbidden_tools"] = spec["forbidden_tools"]
+    if "forbidden_calls" in spec:
+        expect["forbidden_calls"] = fill(spec["forbidden_calls"], rows)
     if "contains_any" in spec:
         expect["contains_any"] = book.wording(spec["contains_any"], rows)
     return expect | _after_results(book, [*rested_on, *steps], spec, rows)

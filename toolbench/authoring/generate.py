@@ -23,6 +23,8 @@ from toolbench.domain.files import read_json, write_text_atomic
 from toolbench.domain.suite import load_rules, load_script
 from toolbench.errors import SuiteError
 
+FILLED = ("tools", "context", "policy", "compare", "end_state")
+"""Parts of a recipe that go into the case as they are, with the slots filled."""
 MAX_DEALS = 100
 """Deals tried for one case before its rule counts as exhausted."""
 
@@ -170,7 +172,9 @@ def _case(
         "class": spec["class"],
         "lang": book.lang,
         **_opening(playing, text),
-        **{key: fill(spec[key], rows) for key in ("tools", "context", "policy") if key in spec},
+        **{key: fill(spec[key], rows) for key in FILLED if key in spec},
+        **({"system": spec["system"][book.lang]} if "system" in spec else {}),
+        **({"on_ask": _told(book, spec["on_ask"], rows)} if "on_ask" in spec else {}),
         "expect": expectation(book, spec, rows, playing),
     }
     if "reply" in spec:
@@ -181,6 +185,10 @@ def _case(
     case["tags"] = list(dict.fromkeys([*tags, *(["core"] if number <= spec.get("core", 0) else [])]))
     case["origin"] = {"rule": rule, "seed": book.seed, "dataset": book.data["version"]}
     return case
+
+
+def _told(book: Book, replies: Mapping[str, Mapping[str, str]], rows: Mapping[str, Row]) -> dict[str, JSON]:
+    return {slot: _sentence(render(texts[book.lang], rows)) for slot, texts in replies.items()}
 
 
 def _opening(playing: Playing, text: str) -> dict[str, JSON]:
