@@ -21,6 +21,7 @@ from toolbench.adapters.shapes import (
     items_of,
     object_at,
     objects_of,
+    said_in,
     text_of,
     word_of,
 )
@@ -235,8 +236,4 @@ def _with_text(call: dict[str, Any]) -> dict[str, Any]:
 
 def _text(content: JSON) -> str:
     """Return the visible text; a list of parts may hold thinking beside it."""
-    if isinstance(content, list):
-        return "".join(
-            text_of(part.get("text")) for part in objects_of(content) if part.get("type") == "text"
-        )
-    return text_of(content)
+    return said_in(content, ("text", "output_text"))

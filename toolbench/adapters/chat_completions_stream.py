@@ -165,7 +165,8 @@ class ChatAssembler(EventAssembler):
             choice = self._choices.setdefault(
                 number if isinstance(number, int) else 0, _OpenChoice(_Calls(self.warnings))
             )
-            self._add(choice, object_at(part, "delta") or object_at(part, "message"))
+            whole = object_at(part, "message")
+            self._add(choice, object_at(part, "delta") or _rest(choice.message.get("content"), whole))
             choice.rest.setdefault("finish_reason", None)
             choice.rest.update(
                 {k: v for k, v in part.items() if k not in ("index", "delta", "message") and v is not None}
@@ -195,6 +196,14 @@ class ChatAssembler(EventAssembler):
         self.has_content = self.has_content or bool(
             fragments or choice.message.get("content") or choice.message.get("refusal")
         )
+
+
+def _rest(before: JSON, whole: dict[str, Any]) -> dict[str, Any]:
+    """Return of a message that some servers send whole in the end what its pieces have not told."""
+    content = whole.get("content")
+    if isinstance(before, str) and isinstance(content, str) and content.startswith(before):
+        return {**whole, "content": content[len(before) :]}
+    return whole
 
 
 def _add_detail(details: list[Any], fragment: dict[str, Any]) -> None:

@@ -126,7 +126,8 @@ class GenerateContent(ProviderAdapter):
         content = object_at(candidate, "content")
         finish, blocked = word_of(candidate.get("finishReason")), _blocked(response)
         return Reading(
-            text="\n".join(_texts(content)),
+            # What a call that could not be read was meant to be stands there.
+            text="\n".join(_texts(content)) or text_of(candidate.get("finishMessage")),
             calls=[
                 ProposedCall(call.get("id"), call.get("name"), call.get("args", {}))
                 for call in _function_calls(content)

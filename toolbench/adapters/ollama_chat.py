@@ -36,7 +36,7 @@ class OllamaChat(ProviderAdapter):
     def append_response(self, messages: Messages, response: Mapping[str, Any]) -> Messages:
         """Add the message as received, with the ids the decision gave where the server gave any."""
         message = {"role": "assistant", **object_at(response, "message")}
-        calls = objects_of(message.get("tool_calls"))
+        calls = objects_of(_entries(message))
         message.pop("tool_calls", None)
         if calls:
             ids = call_ids([call.get("id") for call in calls], _ids(messages))
@@ -104,10 +104,10 @@ class OllamaChat(ProviderAdapter):
     def read(self, response: Mapping[str, Any]) -> Reading:
         """Take the message apart; ``done_reason`` is ``stop`` with calls as well."""
         message = object_at(response, "message")
-        entries = items_of(message.get("tool_calls"))
+        entries = _entries(message)
         calls = []
         for call in objects_of(entries):
-            function = object_at(call, "function")
+            function = _function(call)
             calls.append(ProposedCall(call.get("id"), function.get("name"), function.get("arguments")))
         return Reading(
             text=text_of(message.get("content")),
@@ -162,7 +162,20 @@ def _ids(messages: Sequence[Mapping[str, Any]]) -> list[JSON]:
     return [call.get("id") for message in messages for call in objects_of(message.get("tool_calls"))]
 
 
+def _entries(message: Mapping[str, Any]) -> list[Any]:
+    """Return the entries among the calls of a message; imitations send one that is in no list."""
+    given = message.get("tool_calls")
+    return [given] if isinstance(given, dict | str) and given else items_of(given)
+
+
+def _function(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a call with its name; imitations leave the object around it out."""
+    return object_at(call, "function") or {key: call[key] for key in ("name", "arguments") if key in call}
+
+
 def _with_object(call: dict[str, Any]) -> dict[str, Any]:
     """Return a call for the history: its arguments are an object there, also where the model gave none."""
-    function = object_at(call, "function")
-    return {**call, "function": {**function, "arguments": function.get("arguments") or {}}}
+    function = _function(call)
+    kept = {"id": call["id"]} if "id" in call and "function" not in call else {}
+    outer = call if "function" in call else kept
+    return {**outer, "function": {**function, "arguments": function.get("arguments") or {}}}

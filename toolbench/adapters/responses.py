@@ -10,7 +10,16 @@ from toolbench.adapters.base import ProviderAdapter
 from toolbench.adapters.decide import ProposedCall, Reading
 from toolbench.adapters.drafts import Choice, Draft
 from toolbench.adapters.ids import call_ids
-from toolbench.adapters.shapes import amount_of, count_of, items_of, object_at, objects_of, text_of, word_of
+from toolbench.adapters.shapes import (
+    amount_of,
+    count_of,
+    items_of,
+    object_at,
+    objects_of,
+    said_in,
+    text_of,
+    word_of,
+)
 from toolbench.adapters.streams import STREAM_WARNINGS, EventAssembler
 from toolbench.adapters.wire import Messages, Offer, Request, Results, Said, result_text, wire_names
 from toolbench.domain.canonical import JSON
@@ -124,7 +133,8 @@ class Responses(ProviderAdapter):
         why = word_of(object_at(response, "incomplete_details").get("reason"))
         calls = [item for item in items if item.get("type") in _CALLS]
         return Reading(
-            text="\n".join(texts),
+            # Some gateways fill only what the SDK makes of the items.
+            text="\n".join(texts) or text_of(response.get("output_text")),
             calls=[
                 ProposedCall(call.get("call_id"), call.get("name"), call.get("arguments", call.get("input")))
                 for call in calls
@@ -265,10 +275,10 @@ def _said(items: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
     """Return the visible text and the refusal of every message item that has one."""
     texts, refusals = [], []
     for item in items:
-        if item.get("type") != "message":
+        if item.get("type", "message") != "message":
             continue
         parts = objects_of(item.get("content"))
-        text = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "output_text")
+        text = said_in(item.get("content"), ("output_text", "text"))
         refusal = "".join(text_of(part.get("refusal")) for part in parts if part.get("type") == "refusal")
         texts += [text] if text else []
         refusals += [refusal] if refusal else []

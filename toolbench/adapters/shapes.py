@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from toolbench.domain.canonical import JSON
@@ -31,6 +31,13 @@ def objects_of(value: JSON) -> list[dict[str, Any]]:
 def text_of(value: JSON) -> str:
     """Return a string, or an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def said_in(content: JSON, kinds: Collection[str]) -> str:
+    """Return the text of a content: a text, or parts that are texts or objects of one of these types."""
+    parts = content if isinstance(content, list) else [content]
+    told = (part for part in parts if not isinstance(part, dict) or part.get("type", "text") in kinds)
+    return "".join(text_of(part.get("text") if isinstance(part, dict) else part) for part in told)
 
 
 def word_of(value: JSON) -> str | None:
