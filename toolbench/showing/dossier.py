@@ -19,7 +19,7 @@ from toolbench.numbers.gates import MIN_N, GateReport, GateResult, default_gates
 from toolbench.numbers.rows import GROUP
 from toolbench.numbers.tables import groups, records
 from toolbench.showing.evidence import Evidence
-from toolbench.showing.families import DANGEROUS
+from toolbench.showing.families import DANGEROUS, family_of
 from toolbench.showing.talks import Talks
 from toolbench.showing.view import Arm, RunView
 from toolbench.showing.words import Words
@@ -140,7 +140,8 @@ class Dossier:
 
     def worst(self, player: str, arm: Arm) -> str | None:
         """Return the finding to name first: one that can do harm, else the most frequent."""
-        found = self.codes.get((player, arm))
+        every = self.codes.get((player, arm), Counter())
+        found = Counter({code: number for code, number in every.items() if family_of(code) != "review"})
         if not found:
             return None
         return next((code for code in DANGEROUS if code in found), found.most_common(1)[0][0])

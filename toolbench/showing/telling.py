@@ -86,7 +86,8 @@ def _breaks(dossier: Dossier, player: str) -> str:
     """Return what goes wrong first in most failed attempts."""
     say = dossier.say
     firsts = dossier.firsts
-    mine = firsts[(firsts["player"] == player) & ~firsts["condition"].isin(dossier.controls)]["code"]
+    failed = (firsts["layer"] != "review") & ~firsts["condition"].isin(dossier.controls)
+    mine = firsts[failed & (firsts["player"] == player)]["code"]
     if mine.empty:
         return say("model.never")
     code, number = str(mine.value_counts().index[0]), int(mine.value_counts().iloc[0])
