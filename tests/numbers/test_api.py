@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from rlcompleter import Completer
 from xml.etree import ElementTree
 
 import numpy as np
@@ -135,13 +136,29 @@ def test_plots_take_what_load_and_compare_return(folder: Path) -> None:
     frame = toolbench.load(folder / "a")
     one = frame[(frame["lang"] == "en") & (frame["condition"] == "auto")]
     assert len(toolbench.plot.heatmap(one).axes[0].get_xticklabels()) == 5
-    with pytest.raises(InputError, match="choose one lang of"):
-        toolbench.plot.heatmap(frame)
+    # Languages and conditions stand beside each other and are never added up.
+    columns = frame.groupby(["provider", "model", "lang", "condition"]).ngroups
+    assert len(toolbench.plot.heatmap(frame).axes[0].get_xticklabels()) == columns
+    with pytest.raises(InputError, match="no attempts"):
+        toolbench.plot.heatmap(frame.iloc[:0])
+    both = toolbench.load(folder / "a", folder / "b")
+    for draw in (toolbench.plot.forest, toolbench.plot.slopes):
+        assert draw(both, "pass_rate").axes[0].get_yticklabels()
+        with pytest.raises(InputError, match="the frame holds 1 runs; give two"):
+            draw(one)
     found = toolbench.compare(folder / "a", folder / "b", metrics=["pass_rate"])
     for draw in (toolbench.plot.forest, toolbench.plot.slopes):
         assert len(draw(found).axes[0].get_yticklabels()) == len(found.table)
     with pytest.raises(InputError, match="'mean_cost' was not compared"):
         toolbench.plot.forest(found, "mean_cost")
+
+
+def test_tab_completion_shows_the_public_names_and_no_others() -> None:
+    complete = Completer({"tb": toolbench}).attr_matches
+    assert [name.rstrip("(") for name in complete("tb.com")] == ["tb.compare"]
+    assert [name.rstrip("()") for name in complete("tb.plot.")] == [
+        f"tb.plot.{name}" for name in ("forest", "heatmap", "slopes")
+    ]
 
 
 def test_the_command_line_speaks_json_and_fails_on_regressions(folder: Path, tmp_path: Path) -> None:
