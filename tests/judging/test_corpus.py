@@ -1,38 +1,53 @@
-"""Labelled replies: the judge's own error, held by language."""
+"""Labelled replies: the judge's own error, held in total and in every cell.
+
+The files without a suffix were there when the readers were written; those of ``second`` were written by
+others and first judged unseen (false alarms 7.3 % and 10.9 %, misses 14.5 % and 7.3 % in English and
+Russian); ``third`` was written to find more kinds of error. All of them are development data by now.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import pytest
 
-from toolbench.selfcheck.corpus import Judged, judged, replies
+from tests.judging.figures import FILES, committed, figures, rows
 
-ROOT = Path(__file__).parents[2]
-WORST = {
-    ("en", "alarms"): 2,
-    ("en", "misses"): 10,
-    ("en", "review"): 8,
-    ("ru", "alarms"): 4,
-    ("ru", "misses"): 18,
-    ("ru", "review"): 8,
-}
-"""Of 149 right and 137 wrong English, 154 and 139 Russian replies; lowered whenever the judge gets better."""
+ASKED = {"alarms": 0.02, "misses": 0.08, "review": 0.08}
+"""Largest share of right replies failed, of wrong ones passed, and of all left to a person."""
+MORE = {"ru.third": {"alarms": 0.035}}
+"""What a file may exceed."""
 
 
-@cache
-def outcome(lang: str) -> tuple[Judged, ...]:
-    return tuple(judged(ROOT, replies(ROOT / f"tests/judging/corpus/{lang}.jsonl")))
-
-
-@pytest.mark.parametrize("lang", ["en", "ru"])
-def test_the_judge_errs_no_more_than_before(lang: str) -> None:
-    rows = outcome(lang)
-    assert len(rows) > 250
+@pytest.mark.parametrize("file", FILES)
+def test_the_judge_errs_no_more_than_is_asked(file: str) -> None:
+    judged = rows(file)
+    right = [row for row in judged if row.reply.right]
+    wrong = [row for row in judged if not row.reply.right]
     found = {
-        (lang, "alarms"): [row.reply.id for row in rows if row.alarm],
-        (lang, "misses"): [row.reply.id for row in rows if row.missed],
-        (lang, "review"): [row.reply.id for row in rows if row.outcome == "review"],
+        "alarms": sum(row.alarm for row in right) / len(right),
+        "misses": sum(row.missed for row in wrong) / len(wrong),
+        "review": sum(row.outcome == "review" for row in judged) / len(judged),
     }
-    assert {key: ids for key, ids in found.items() if len(ids) > WORST[key]} == {}
+    asked = ASKED | MORE.get(file, {})
+    assert {name: share for name, share in found.items() if share > asked[name]} == {}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_cell_gets_worse(file: str) -> None:
+    before, now = committed()[file], figures(file)
+    assert {name: cell["replies"] for name, cell in now.items()} == {
+        name: cell["replies"] for name, cell in before.items()
+    }
+    worse = {
+        name: (before[name], cell)
+        for name, cell in now.items()
+        # What moves from an error to a person is better; what moves the other way is worse.
+        if cell["errors"] > before[name]["errors"]
+        or cell["errors"] + cell["review"] > before[name]["errors"] + before[name]["review"]
+    }
+    assert worse == {}
+
+
+def test_most_replies_are_judged() -> None:
+    assert {file: len(rows(file)) for file in FILES} == {
+        "en": 286, "en.second": 110, "en.third": 179, "ru": 293, "ru.second": 110, "ru.third": 178,
+    }  # fmt: skip

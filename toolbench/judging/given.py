@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, lru_cache, partial
 
 from toolbench.domain.canonical import canonical_json
-from toolbench.domain.contract import ToolSpec
+from toolbench.domain.contract import Contract, ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.alike import converted, same
 from toolbench.judging.reading.reader import read
@@ -197,6 +197,7 @@ class _Conversation:
 
 def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Given:
     """Return what has been given before a text of a segment is said, ``results`` included."""
+    contract = trace.suite.contract
     conversation = _Conversation(
         lang=trace.lang,
         users=tuple(trace.heard(segment.turns[-1].index if segment.turns else -1)),
@@ -205,7 +206,7 @@ def given(trace: Trace, segment: Segment, results: Sequence[CallRecord]) -> Give
         context=json.dumps(dict(trace.case.context), ensure_ascii=False),
         results=tuple(_told(record) for record in results),
     )
-    return _given(_words_of(trace), conversation)
+    return _given(_words(_Offer(contract.hash, tuple(trace.offered), contract)), conversation)
 
 
 def _told(record: CallRecord) -> Told:
@@ -271,16 +272,19 @@ def _done(clauses: Iterable[Clause]) -> frozenset[str]:
     return frozenset(predicate for clause in told for predicate in clause.predicates)
 
 
-def _words_of(trace: Trace) -> Words:
-    contract = trace.suite.contract
-    kept = _KEPT.setdefault(contract.hash, {})
-    offered = tuple(trace.offered)
-    if offered not in kept:
-        kept[offered] = Words(contract.by_name, _names(contract.tools), _limits(trace.offered.values()))
-    return kept[offered]
+@dataclass(frozen=True)
+class _Offer:
+    """The tools on offer, told apart by the contract's hash and their names."""
+
+    hash: str
+    names: tuple[str, ...]
+    contract: Contract = field(compare=False)
 
 
-_KEPT: dict[str, dict[tuple[str, ...], Words]] = {}
+@lru_cache(maxsize=KEPT)
+def _words(offer: _Offer) -> Words:
+    by_name = offer.contract.by_name
+    return Words(by_name, _names(offer.contract.tools), _limits(by_name[name] for name in offer.names))
 
 
 def _names(tools: Sequence[ToolSpec]) -> Mapping[str, tuple[str, ...]]:
