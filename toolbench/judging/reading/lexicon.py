@@ -13,6 +13,8 @@ The keys of a file:
     Name → phrases: what an assistant may say it has done, is doing or will do (``check``, ``pass_on`` …).
 ``speaker``
     The pronouns an assistant speaks of itself with.
+``strangers``
+    Words for somebody who is neither the assistant, its service nor the user.
 ``harmless``
     Verbs of talk and thought: to say that one has done them claims no action.
 ``values``
