@@ -112,19 +112,21 @@ def _read(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tuple[
     return value, end
 
 
+_CONTAINERS = (dict, list)
+
+
 def too_deep(value: JSON) -> bool:
     """Whether a value is nested deeper than :data:`DEEPEST` levels."""
-    level: list[Any] = [value]
+    level: list[Any] = [value] if type(value) in _CONTAINERS else []
     for _ in range(DEEPEST + 1):
-        children: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                children += item.values()
-            elif isinstance(item, list):
-                children += item
-        if not children:
+        if not level:
             return False
-        level = children
+        level = [
+            child
+            for item in level
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in _CONTAINERS
+        ]
     return True
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +50,10 @@ class ToolSpec:
     writes: Mapping[str, JSON] = field(default_factory=dict)
     guessed: Mapping[str, str] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        # What can be worked out of a tool alone is worked out once: tools are keys of caches.
+        return hash(self.name)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ToolSpec:
         """Build from one entry of ``tools.json`` (already valid against the contract schema)."""
@@ -83,12 +88,13 @@ class ToolSpec:
         return _described(self.parameters, texts)
 
     @cached_property
-    def _validator(self) -> Any:
+    def validator(self) -> Any:
+        """The validator of the parameter schema."""
         return build_validator(dict(self.parameters), f"tool {self.name}: parameters")
 
     def issues(self, arguments: JSON) -> list[ArgumentIssue]:
         """Return every fault of ``arguments`` against this tool's schema (empty when valid)."""
-        return argument_issues(self._validator, arguments)
+        return list(_issues(self, json.dumps(arguments)))
 
     @property
     def leaves(self) -> str | None:
@@ -106,6 +112,12 @@ class ToolSpec:
         """Names of the required arguments."""
         found: Sequence[str] = self.parameters.get("required", ())
         return found
+
+
+@lru_cache(maxsize=16_384)
+def _issues(tool: ToolSpec, arguments: str) -> tuple[ArgumentIssue, ...]:
+    """Return the faults of an argument object; kept: one call is asked about four times, and comes again."""
+    return tuple(argument_issues(tool.validator, json.loads(arguments)))
 
 
 @dataclass(frozen=True)

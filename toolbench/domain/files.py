@@ -145,22 +145,13 @@ def schema_validator(name: str) -> Draft202012Validator:
 
 @cache
 def quick_validator(name: str) -> Callable[[JSON], bool]:
-    """Return a check against the same schema, compiled: fifteen times as fast, and silent about the fault.
+    """Return a check against the same schema, compiled: a hundred times as fast, and silent about the fault.
 
     What it refuses is to be put to :func:`schema_validator`, which has the last word.
     """
-    import fastjsonschema
+    import jsonschema_rs
 
-    compiled = fastjsonschema.compile(_schema(name), use_default=False)
-
-    def fits(value: JSON) -> bool:
-        try:
-            compiled(value)
-        except fastjsonschema.JsonSchemaException:
-            return False
-        return True
-
-    return fits
+    return jsonschema_rs.validator_for(_schema(name)).is_valid
 
 
 def _schema(name: str) -> dict[str, Any]:

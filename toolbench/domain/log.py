@@ -7,16 +7,15 @@ The other half, which writes, is :mod:`toolbench.domain.log_writer`.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from toolbench.domain.canonical import JSON, too_deep
-from toolbench.domain.condition import Condition
 from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
@@ -24,7 +23,10 @@ from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, SuiteError
 
 LOG_NAME = "attempts.jsonl"
-_LONG_NUMBER = re.compile(rb"[:,\[ ]-?[0-9]{19}")
+Place = tuple[int, int]
+"""Line of the file, and position among the records of that line."""
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,94 @@ class BadLine:
         return f"{self.file}:{self.line}: {self.reason}"
 
 
+class _Reading:
+    """A log read once, line by line.
+
+    ``problems`` and ``resumed`` are filled while :meth:`attempts` is iterated.
+
+    Raises
+    ------
+    LogError
+        When the header cannot be used.
+    """
+
+    def __init__(self, path: Path, header: RunHeader) -> None:
+        self.problems: list[BadLine] = []
+        self.resumed: list[Resumed] = []
+        self._path, self._header = path, header
+        try:
+            self._suites = header.load_suites()
+            self._conditions = header.load_conditions()
+            self._repetitions = dict(header.repetitions(self._suites))
+        except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as fault:
+            raise LogError(f"{path}:1: the run header cannot be used: {fault}") from None
+
+    def attempts(self) -> Iterator[tuple[int, int, Attempt]]:
+        """Yield ``(line, position in line, attempt)`` of every attempt that can be used."""
+        begun = False
+        for line, position, value in self._values():
+            if value["type"] == "resumed":
+                self.resumed.append(Resumed.from_json(value))
+            elif value["type"] == "run":
+                if begun:
+                    self._refuse(line, "a second run header; ignored")
+                begun = True
+            elif reason := self._unusable(value):
+                self._refuse(line, reason)
+            else:
+                try:
+                    attempt = Attempt.from_json(value)
+                except (TypeError, KeyError, ValueError, AttributeError) as fault:
+                    told = " ".join(str(fault).split())[:120]
+                    self._refuse(line, f"cannot be read as an attempt: {told}")
+                else:
+                    yield line, position, attempt
+
+    def _values(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
+        """Yield every value of a line that fits the schema; two glued records count as two."""
+        fits = quick_validator("record")
+        for number, raw in _lines(self._path):
+            if not raw.strip():
+                continue
+            try:
+                values = _decoded(raw)
+            except (ValueError, RecursionError) as fault:
+                torn = "" if raw.endswith(b"\n") else "unfinished line: "
+                self._refuse(number, f"{torn}not valid JSON: {fault}")
+                continue
+            for position, value in enumerate(values):
+                if too_deep(value):
+                    self._refuse(number, "nested too deeply")
+                elif fits(value) or not (faults := list(schema_validator("record").iter_errors(value))):
+                    yield number, position, value
+                else:
+                    self._refuse(number, describe(faults[0]))
+
+    def _refuse(self, line: int, reason: str) -> None:
+        self.problems.append(BadLine(str(self._path), line, reason))
+
+    def _unusable(self, value: Mapping[str, Any]) -> str | None:
+        """Return why an attempt cannot be used as one of this run, or ``None``."""
+        if value["run_id"] != self._header.run_id:
+            return f"belongs to run {value['run_id']!r}, not {self._header.run_id!r}"
+        key = AttemptKey.of(value)
+        if key.repetition >= self._repetitions.get(key[:-1], 0):
+            return self._unplanned(value)
+        suite = self._suites[value["suite"]]
+        reason = _foreign(value["hashes"], self._header, suite, value["lang"], value["case_id"])
+        return reason or _without_record(value)
+
+    def _unplanned(self, value: Mapping[str, Any]) -> str:
+        suite = self._suites.get(value["suite"])
+        if suite is None or (value["lang"], value["case_id"]) not in suite.case_by_key:
+            return "names a case that the run does not have"
+        if value["condition"] not in self._conditions:
+            return "names a condition that the run does not have"
+        if PlayerKey.of(value) not in {PlayerKey.of(player) for player in self._header.players}:
+            return "names a model that the run does not have"
+        return f"repetition {value['repetition']} of this case and condition was not planned"
+
+
 @dataclass
 class RunLog:
     """A run read from disk.
@@ -46,16 +136,14 @@ class RunLog:
     ``attempts`` can be iterated any number of times; each pass reads the file again, one line in memory.
     Where the same attempt occurs more than once (a transport error tried again), the last one counts, and
     carries the others as ``earlier``: what they cost was spent. ``resumed`` says when and with what changes
-    the run was continued.
+    the run was continued, ``found`` where each attempt stands.
     """
 
     path: Path
     header: RunHeader
     problems: list[BadLine] = field(default_factory=list)
     resumed: list[Resumed] = field(default_factory=list)
-    _begun: bool = False
-    _superseded: set[tuple[int, int]] = field(default_factory=set)
-    _last: dict[AttemptKey, tuple[int, int]] = field(default_factory=dict)
+    found: Sequence[tuple[AttemptKey, Place]] = ()
 
     @classmethod
     def open(cls, run: Path) -> RunLog:
@@ -68,31 +156,15 @@ class RunLog:
         LogError
             When there is no log, or its header is missing or of another format.
         """
-        path = run / LOG_NAME if run.is_dir() else run
-        problems: list[BadLine] = []
-        header = _header(path)
-        log = cls(path, header, problems)
-        try:
-            suites = header.load_suites()
-            conditions = header.load_conditions()
-            planned = set(header.plan(suites))
-        except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as fault:
-            raise LogError(f"{path}:1: the run header cannot be used: {fault}") from None
-        for line, position, value in _read(path, problems):
-            if value["type"] == "resumed":
-                log.resumed.append(Resumed.from_json(value))
-            elif value["type"] == "run":
-                if log._begun:
-                    problems.append(BadLine(str(path), line, "a second run header; ignored"))
-                log._begun = True
-            elif reason := _unusable(value, header, suites, conditions, planned):
-                problems.append(BadLine(str(path), line, reason))
-            else:
-                key = AttemptKey.of(value)
-                if key in log._last:
-                    log._superseded.add(log._last[key])
-                log._last[key] = (line, position)
-        return log
+        path = _log_of(run)
+        header = read_header(path)
+        reading = _Reading(path, header)
+        found = [(attempt.key, (line, position)) for line, position, attempt in reading.attempts()]
+        return cls(path, header, reading.problems, reading.resumed, found)
+
+    @cached_property
+    def _last(self) -> dict[AttemptKey, Place]:
+        return dict(self.found)
 
     def __len__(self) -> int:
         return len(self._last)
@@ -109,16 +181,28 @@ class RunLog:
     @property
     def attempts(self) -> Iterator[Attempt]:
         """Every attempt, in the order of its last line."""
-        wanted = set(self._last.values())
+        return self.chosen(self._last)
+
+    def chosen(self, keys: Collection[AttemptKey]) -> Iterator[Attempt]:
+        """Yield some of the attempts; the lines of the others are passed over unread."""
+        wanted: dict[int, dict[int, AttemptKey]] = {}
+        for key, (line, position) in self.found:
+            if key in keys:
+                wanted.setdefault(line, {})[position] = key
         earlier: dict[AttemptKey, list[Attempt]] = {}
-        for line, position, value in _read(self.path, [], validate=False):
-            if (line, position) in self._superseded:
-                attempt = Attempt.from_json(value)
-                earlier.setdefault(attempt.key, []).append(attempt)
-            elif (line, position) in wanted:
-                attempt = Attempt.from_json(value)
-                before = earlier.pop(attempt.key, None) if earlier else None
-                yield replace(attempt, earlier=tuple(before)) if before else attempt
+        for line, raw in _lines(self.path):
+            for position, key in wanted.get(line, {}).items():
+                attempt = Attempt.from_json(_decoded(raw)[position])
+                if self._last[key] != (line, position):
+                    earlier.setdefault(key, []).append(attempt)
+                else:
+                    before = earlier.pop(key, None)
+                    yield replace(attempt, earlier=tuple(before)) if before else attempt
+
+
+def _log_of(run: Path) -> Path:
+    """Return the log in a run's folder; a path that is no folder is the log itself."""
+    return run / LOG_NAME if run.is_dir() else run
 
 
 def read_header(run: Path) -> RunHeader:
@@ -127,22 +211,11 @@ def read_header(run: Path) -> RunHeader:
     Raises
     ------
     LogError
-        When there is no log, or its header is missing or of another format.
-    """
-    return _header(run / LOG_NAME if run.is_dir() else run)
-
-
-def _header(path: Path) -> RunHeader:
-    """Return the header that a log begins with, and say of any other file what it is.
-
-    Raises
-    ------
-    LogError
         When there is no log, or its header is missing, of another version, or not as it was written.
     """
-    first = next(_lines(path, []), None)
-    data = first[2] if first is not None else None
-    if first is None or first[0] != 1 or not isinstance(data, dict) or data.get("type") != "run":
+    path = _log_of(run)
+    data = _first_value(path)
+    if not isinstance(data, dict) or data.get("type") != "run":
         raise LogError(f"{path}:1: the run header is missing; this is not a usable log")
     version = data.get("format")
     if version != FORMAT:
@@ -160,45 +233,6 @@ def _header(path: Path) -> RunHeader:
     if header.seal is not None and header.seal != header.sealed().seal:
         raise LogError(f"{path}:1: the run header was changed after it was written; its seal does not fit")
     return header
-
-
-def _unusable(
-    value: Mapping[str, Any],
-    header: RunHeader,
-    suites: Mapping[str, Suite],
-    conditions: Mapping[str, Condition],
-    planned: set[AttemptKey],
-) -> str | None:
-    """Return why an attempt cannot be used as one of this run, or ``None``."""
-    if value["run_id"] != header.run_id:
-        return f"belongs to run {value['run_id']!r}, not {header.run_id!r}"
-    if AttemptKey.of(value) not in planned:
-        return _unplanned(value, header, suites, conditions)
-    reason = _foreign(value["hashes"], header, suites[value["suite"]], value["lang"], value["case_id"])
-    if reason is None:
-        reason = _without_record(value)
-    if reason is None:
-        try:
-            Attempt.from_json(value)
-        except (TypeError, KeyError, ValueError, AttributeError) as fault:
-            reason = f"cannot be read as an attempt: {' '.join(str(fault).split())[:120]}"
-    return reason
-
-
-def _unplanned(
-    value: Mapping[str, Any],
-    header: RunHeader,
-    suites: Mapping[str, Suite],
-    conditions: Mapping[str, Condition],
-) -> str:
-    suite = suites.get(value["suite"])
-    if suite is None or (value["lang"], value["case_id"]) not in suite.case_by_key:
-        return "names a case that the run does not have"
-    if value["condition"] not in conditions:
-        return "names a condition that the run does not have"
-    if PlayerKey.of(value) not in {PlayerKey.of(player) for player in header.players}:
-        return "names a model that the run does not have"
-    return f"repetition {value['repetition']} of this case and condition was not planned"
 
 
 def _foreign(
@@ -228,22 +262,8 @@ def _without_record(value: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _read(
-    path: Path, problems: list[BadLine], validate: bool = True
-) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield ``(line, position in line, value)`` of every valid record; two glued records count as two."""
-    validator, fits = schema_validator("record"), quick_validator("record")
-    for number, position, value in _lines(path, problems):
-        known = not validate or fits(value)
-        error = None if known else next(iter(validator.iter_errors(value)), None)
-        if error is None:
-            yield number, position, value
-        else:
-            problems.append(BadLine(str(path), number, describe(error)))
-
-
-def _lines(path: Path, problems: list[BadLine]) -> Iterator[tuple[int, int, Any]]:
-    """Yield ``(line, position in line, value)`` of everything that is JSON."""
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line, bytes)`` of every line, lines counted from 1."""
     try:
         stream = open(path, "rb")  # noqa: SIM115 - closed below; the error needs its own line
     except FileNotFoundError:
@@ -251,20 +271,17 @@ def _lines(path: Path, problems: list[BadLine]) -> Iterator[tuple[int, int, Any]
     except OSError as fault:
         raise LogError(f"{path}: cannot be read ({fault.strerror})") from None
     with stream:
-        for number, raw in enumerate(stream, 1):
-            if not raw.strip():
-                continue
-            try:
-                values = _values(raw)
-            except (ValueError, RecursionError) as fault:
-                torn = "" if raw.endswith(b"\n") else "unfinished line: "
-                problems.append(BadLine(str(path), number, f"{torn}not valid JSON: {fault}"))
-                continue
-            for position, value in enumerate(values):
-                if too_deep(value):
-                    problems.append(BadLine(str(path), number, "nested too deeply"))
-                else:
-                    yield number, position, value
+        yield from enumerate(stream, 1)
+
+
+def _first_value(path: Path) -> JSON:
+    """Return what the first line holds, ``None`` where that is no JSON."""
+    number, raw = next(_lines(path), (0, b""))
+    try:
+        value = _decoded(raw)[0] if number == 1 else None
+    except (ValueError, RecursionError):
+        return None
+    return None if too_deep(value) else value
 
 
 def _others(path: Path) -> str:
@@ -275,10 +292,11 @@ def _others(path: Path) -> str:
     return f"; there are: {', '.join(names)}" if names else "; there is none here yet"
 
 
-def _values(raw: bytes) -> list[JSON]:
+def _decoded(raw: bytes) -> list[JSON]:
     try:
         # orjson would silently turn integers beyond 64 bits into floats.
-        return [orjson.loads(raw) if not _LONG_NUMBER.search(raw) else json.loads(raw)]
+        long = _LONG_NUMBER in raw.translate(_ZEROS)
+        return [json.loads(raw) if long else orjson.loads(raw)]
     except ValueError:
         # orjson refuses what Python reads (lone surrogates), and both refuse two values on one line.
         text = raw.decode("utf-8").strip().lstrip("\ufeff")

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal
+
+import orjson
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.condition import Condition, Selection
 from toolbench.domain.decision import ModelDecision
-from toolbench.domain.keys import AttemptKey
+from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.suite import Suite
 
 FORMAT = 1
@@ -191,6 +195,16 @@ class Resumed:
         return cls(**data)
 
 
+Arm = tuple[str, str, str, str, str, str, str]
+"""The key of an attempt without its repetition."""
+
+
+@lru_cache(maxsize=32)
+def _suite(snapshot: bytes, where: str) -> Suite:
+    """Return a suite out of a header; kept: every reader of a run asks for its suites."""
+    return Suite.from_snapshot(orjson.loads(snapshot), where)
+
+
 @dataclass(frozen=True)
 class RunHeader:
     """First line of a log: everything that is fixed before the first request.
@@ -236,7 +250,8 @@ class RunHeader:
 
     def load_suites(self) -> dict[str, Suite]:
         """Return the suites as they were when the run started."""
-        return {data["name"]: Suite.from_snapshot(data, f"run {self.run_id}") for data in self.suites}
+        where = f"run {self.run_id}"
+        return {data["name"]: _suite(orjson.dumps(data), where) for data in self.suites}
 
     def load_conditions(self) -> dict[str, Condition]:
         """Return the conditions by name."""
@@ -245,6 +260,23 @@ class RunHeader:
             for data in self.conditions
         }
 
+    def repetitions(self, suites: Mapping[str, Suite]) -> Iterator[tuple[Arm, int]]:
+        """Yield what is played by whom, as the names of an attempt's key, and how often."""
+        if self.imported is not None:
+            for *names, times in self.imported["made"]:
+                provider, model, protocol, suite, lang, condition, case_id = names
+                yield (provider, model, protocol, suite, lang, condition, case_id), times
+            return
+        conditions = self.load_conditions()
+        for player in map(PlayerKey.of, self.players):
+            for suite in suites.values():
+                for lang in suite.langs:
+                    for condition in conditions.values():
+                        times = condition.repetitions or self.config["repetitions"]
+                        for case in suite.cases:
+                            if case.lang == lang and condition.admits(case):
+                                yield (*player, suite.name, lang, condition.name, case.id), times
+
     def plan(self, suites: Mapping[str, Suite] | None = None) -> Iterator[AttemptKey]:
         """Yield every attempt of the matrix in running order.
 
@@ -252,29 +284,12 @@ class RunHeader:
         tools, which a server with a prefix cache rewards, and a run that stops early has whole repetitions.
         What was imported was never planned: there is what there is.
         """
+        played = list(self.repetitions(suites or self.load_suites()))
         if self.imported is not None:
-            for *names, repetitions in self.imported["made"]:
-                provider, model, protocol, suite, lang, condition, case_id = names
-                for repetition in range(repetitions):
-                    yield AttemptKey(provider, model, protocol, suite, lang, condition, case_id, repetition)
+            yield from (AttemptKey(*names, number) for names, times in played for number in range(times))
             return
-        suites = suites or self.load_suites()
-        conditions = self.load_conditions()
-        for player in self.players:
-            for suite in suites.values():
-                for lang in suite.langs:
-                    for condition in conditions.values():
-                        cases = [c for c in suite.cases if c.lang == lang and condition.admits(c)]
-                        repetitions = condition.repetitions or self.config["repetitions"]
-                        for repetition in range(repetitions):
-                            for case in cases:
-                                yield AttemptKey(
-                                    player["provider"],
-                                    player["model"],
-                                    player["protocol"],
-                                    suite.name,
-                                    lang,
-                                    condition.name,
-                                    case.id,
-                                    repetition,
-                                )
+        for _, group in groupby(played, key=lambda one: one[0][:-1]):
+            cases = list(group)
+            for repetition in range(cases[0][1]):
+                for names, _ in cases:
+                    yield AttemptKey(*names, repetition)

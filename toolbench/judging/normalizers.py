@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 
 from toolbench.domain.calculator import ExpressionError, calculate
 from toolbench.domain.canonical import JSON, canonical_json
@@ -68,6 +69,8 @@ def plain(value: JSON) -> JSON:
 
 def equal(left: JSON, right: JSON) -> bool:
     """Equality by canonical JSON: order of keys and Unicode form aside, types kept, 12 equals 12.0."""
+    if isinstance(left, str) and isinstance(right, str):
+        return composed(left) == composed(right)
     return canonical_json(plain(left)) == canonical_json(plain(right))
 
 
@@ -222,14 +225,27 @@ def normalizer(name: str) -> Callable[[JSON], Meaning]:
 
 def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
     """Return what an argument's value means by its declared normaliser, synonyms and unit."""
-    apply = normalizer(tool.normalizers.get(argument, ""))
-    found = apply(value)
+    name = tool.normalizers.get(argument, "")
+    found = _meant(name, value)
     for canonical, others in tool.synonyms.get(argument, {}).items():
-        if any(equal(found.value, apply(other).value) for other in (canonical, *others)):
-            found = Meaning(apply(canonical).value, found.beside)
+        if any(equal(found.value, _meant(name, other).value) for other in (canonical, *others)):
+            found = Meaning(_meant(name, canonical).value, found.beside)
             break
     unit = tool.units.get(argument)
-    return Meaning(found.value, frozenset([unit])) if apply is amount and unit and not found.beside else found
+    measured = normalizer(name) is amount and not found.beside
+    return Meaning(found.value, frozenset([unit])) if measured and unit else found
+
+
+def _meant(name: str, value: JSON) -> Meaning:
+    if isinstance(value, str) and (not name or name in NORMALIZERS):
+        return _text_meant(name, value)
+    return normalizer(name)(value)
+
+
+@lru_cache(maxsize=16_384)
+def _text_meant(name: str, value: str) -> Meaning:
+    """Return what a text means; kept: a contract's synonyms are gone through for every argument."""
+    return normalizer(name)(value)
 
 
 def alike(name: str, actual: JSON, good: JSON) -> bool:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
+from toolbench.domain.contract import ToolSpec
 from toolbench.domain.record import CallRecord
 from toolbench.judging.given import Given
 from toolbench.judging.reading.lexicon import lexicon
@@ -49,15 +51,20 @@ def _text_of(reading: Reading, sentences: Collection[int]) -> str:
     return normalize(_IDENTIFIER.sub(" ", said))
 
 
-def slots(trace: Trace) -> dict[str, list[str]]:
+def slots(trace: Trace) -> Mapping[str, Sequence[str]]:
     """Return argument → the words it is asked for with, over the tools on offer."""
+    return _slots(tuple(trace.offered.values()), trace.lang)
+
+
+@lru_cache(maxsize=1024)
+def _slots(tools: Sequence[ToolSpec], lang: str) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
-    for tool in trace.offered.values():
+    for tool in tools:
         for name, words in tool.ask_words.items():
             choices = [
                 choice for choice in tool.properties.get(name, {}).get("enum", ()) if isinstance(choice, str)
             ]
-            found.setdefault(name, []).extend([*words.get(trace.lang, ()), *choices])
+            found.setdefault(name, []).extend([*words.get(lang, ()), *choices])
     return found
 
 

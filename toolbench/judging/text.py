@@ -23,6 +23,9 @@ def composed(text: str) -> str:
 
 KEPT_LENGTH = 500
 """Characters up to which a normalised text is kept in memory."""
+_APOSTROPHE = re.compile(r"[‘’ʼ]")
+_EMPHASIS = re.compile(r"(?<![\d)])\*+|\*+(?![\d(])|[#`]+")
+"""Markdown emphasis would split "**ORD-123456**" from its words; between numbers a star multiplies."""
 
 
 def normalize(text: str) -> str:
@@ -32,10 +35,7 @@ def normalize(text: str) -> str:
 
 def _normalized(text: str) -> str:
     text = composed(text).lower().replace("ё", "е")
-    text = re.sub(r"[‘’ʼ]", "'", text)
-    # Markdown emphasis would split "**ORD-123456**" from its words; between numbers a star multiplies.
-    text = re.sub(r"(?<![\d)])\*+|\*+(?![\d(])|[#`]+", "", text)
-    return re.sub(r"\s+", " ", text).strip()
+    return " ".join(_EMPHASIS.sub("", _APOSTROPHE.sub("'", text)).split())
 
 
 def position(text: str, piece: str) -> int | None:
@@ -74,7 +74,12 @@ def contains(text: str, piece: str) -> bool:
 
 def contains_any(text: str, pieces: Sequence[str]) -> bool:
     """Whether any of the pieces occurs (see :func:`contains`); ``text`` is normalised already."""
-    return any(contains(text, piece) for piece in pieces)
+    return any(contains(text, bare) for bare in _all_normalized(tuple(pieces)) if bare in text)
+
+
+@lru_cache(maxsize=8192)
+def _all_normalized(pieces: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(normalize, pieces))
 
 
 def numbers_in(text: str) -> set[Decimal]:
