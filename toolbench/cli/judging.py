@@ -269,9 +269,8 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
       toolbench promote runs/demo --failed --suite delivery --lang en \\
                 --output cases/delivery_regression.en.jsonl
     """
-    from toolbench.domain.files import append_text, read_jsonl, write_text_atomic
+    from toolbench.domain.files import append_text, read_jsonl
     from toolbench.numbers.frames import load_run
-    from toolbench.numbers.promote import contract_files
     from toolbench.numbers.promote import promote as promoted
 
     there = [case for _, case in read_jsonl(output, "case")] if output.exists() else []
@@ -286,11 +285,6 @@ def promote(run: Path, failed: bool, suite: str, lang: str, code: tuple[str, ...
         origins=[str(origin["case_hash"]) for origin in froms if "case_hash" in origin],
     )
     append_text(output, lines)
-    folder = output.parent.parent / "contracts" / output.name.split(".")[0]
-    if output.parent.name == "cases" and not folder.exists():
-        folder.mkdir(parents=True)
-        for name, text in contract_files(scored.suites[suite]).items():
-            write_text_atomic(folder / name, text, InputError)
     say(f"{output}: {lines.count(chr(10))} cases added")
     if output.absolute().parent.name == "cases":
         _complete(scored.suites[suite], output.absolute())

@@ -24,6 +24,7 @@ from .flips import decided as decided
 from .flips import excess as excess
 from .flips import modes as modes
 from .flips import preference as preference
+from .frames import IDENTITY as IDENTITY
 from .frames import ScoredRun as ScoredRun
 from .frames import load as load
 from .frames import load_run as load_run

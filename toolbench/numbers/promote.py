@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 from toolbench.domain.canonical import JSON, canonical_json
-from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.rows import GROUP, of_models
@@ -86,24 +84,6 @@ def promote(
         }
         lines.append(canonical_json(source) + "\n")
     return "".join(lines)
-
-
-def contract_files(suite: Suite) -> dict[str, str]:
-    """Return what a folder under ``contracts`` needs so that promoted cases are a suite of their own.
-
-    Returns
-    -------
-    dict
-        File name → text, as the suite was when the run started.
-    """
-    whole = suite.snapshot()
-    described = {f"descriptions.{name}.json": source for name, source in whole["overlays"].items()}
-    data = {"tools.json": whole["contract"], "executor.json": whole["executor"], "rules.json": whole["rules"]}
-    prompts = {f"prompt.{lang}.md": f"{text}\n" for lang, text in suite.prompts.items()}
-    return prompts | {
-        name: json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-        for name, value in {**data, **described}.items()
-    }
 
 
 def _attempt(row: dict[str, JSON]) -> dict[str, JSON]:
