@@ -89,6 +89,16 @@ def test_two_tools_of_one_name_are_refused() -> None:
         Contract.from_json({"version": "1", "tools": [TOOL, TOOL]}, "tools.json")
 
 
+def test_a_snapshot_of_an_earlier_version_is_read_without_what_nothing_reads_any_more() -> None:
+    snapshot = json.loads(json.dumps(delivery().snapshot()))
+    snapshot["rules"]["claims"] = {"delivered": {"code": "claim", "patterns": {"en": ["delivered"]}}}
+    final = next(case["expect"]["final"] for case in snapshot["cases"] if "final" in case["expect"])
+    final["no_claims"] = ["delivered"]
+    again = Suite.from_snapshot(snapshot, "run r")
+    assert again.rules.requires == delivery().rules.requires
+    assert len(again.cases) == len(delivery().cases)
+
+
 def test_a_snapshot_brings_back_the_same_suite() -> None:
     suite = delivery("ru")
     again = Suite.from_snapshot(json.loads(json.dumps(suite.snapshot())), "run r")

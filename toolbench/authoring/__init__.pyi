@@ -5,10 +5,11 @@ from . import lint as lint
 from . import traces as traces
 from .describing import describe as describe
 from .generate import write as write
-from .importing import bfcl as bfcl
 from .importing import mcp_server as mcp_server
 from .importing import openapi as openapi
-from .importing import others as others
+from .importing.bfcl import import_bfcl as import_bfcl
+from .importing.others import import_inspect as import_inspect
+from .importing.others import import_promptfoo as import_promptfoo
 from .mutate import mutate_arguments as mutate_arguments
 from .suite_folder import write_folder as write_folder
 from .workspace import make_workspace as make_workspace

@@ -105,7 +105,6 @@ from .tool_script import ToolError as ToolError
 from .tool_script import ToolScript as ToolScript
 from .validation import ArgumentIssue as ArgumentIssue
 from .validation import build_validator as build_validator
-from .validation import dangling_references as dangling_references
 from .validation import json_path as json_path
 from .validation import portable_regex as portable_regex
 from .validation import referenced as referenced

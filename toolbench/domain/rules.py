@@ -52,6 +52,8 @@ class Polling:
 
 
 ONCE = Polling()
+RETIRED = "claims"
+"""Patterns of claims, in runs of earlier versions: answers are read as statements since."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class Rules:
                 for tool, sources in data.get("depends_on_result", {}).items()
             },
         }
-        return cls(**{**data, **typed}, source=data)
+        told = {name: value for name, value in data.items() if name != RETIRED}
+        return cls(**{**told, **typed}, source=data)
 
     def needed(self, tool: str) -> Sequence[str]:
         """Return the tools that must have succeeded before a tool."""
