@@ -35,6 +35,7 @@ def test_what_is_left_is_read(headers: dict[str, str], expected: Allowance) -> N
         ("x-ratelimit", str(int(SOON.timestamp()))),
         ("x-ratelimit", str(int(1000 * SOON.timestamp()))),
     ],
+    ids=["offset", "zulu", "seconds", "milliseconds"],
 )
 def test_a_date_is_seconds_from_now(name: str, text: str) -> None:
     found = allowance({f"{name}-remaining": "5", f"{name}-reset": text})
