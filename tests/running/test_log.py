@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,40 @@ def new_log(folder: Path, attempts: int = 3) -> list[Attempt]:
         for attempt in made:
             writer.append(attempt)
     return made
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("prompts", ["text"]),
+        ("prompts", {"en": 1}),
+        ("overlays", {"bad": []}),
+        ("cases", ["c"]),
+        ("rules", 5),
+    ],
+)
+def test_a_suite_of_another_shape_in_the_header_is_refused_in_one_line(
+    part: str, value: Any, tmp_path: Path
+) -> None:
+    new_log(tmp_path / "r")
+    log = tmp_path / "r" / LOG_NAME
+    first, _, rest = log.read_text(encoding="utf-8").partition("\n")
+    header = {**json.loads(first), "seal": None}
+    header["suites"][0][part] = value
+    log.write_text(json.dumps(header) + "\n" + rest, encoding="utf-8")
+    with pytest.raises(LogError, match=f"suites.*{part}") as refused:
+        RunLog.open(tmp_path / "r")
+    assert "\n" not in str(refused.value)
+
+
+def test_integers_of_any_size_and_half_characters_come_back_from_a_header() -> None:
+    call = {"tool": "get_order", "arguments": {"order_id": 10**25 + 1}}
+    case = make_case(user="half \ud83d", expect={"kind": "tool_call", "calls": [call]})
+    config = Config.from_json({"runs": [], "repetitions": 1}, "c")
+    header = make_header(config, [delivery().keep([case])], "r")
+    (again,) = header.load_suites()["delivery"].cases
+    assert again.expect.calls[0].arguments["order_id"] == 10**25 + 1
+    assert again.hash == case.hash
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

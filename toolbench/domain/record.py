@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
-
-import orjson
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.condition import Condition, Selection
@@ -200,9 +199,9 @@ Arm = tuple[str, str, str, str, str, str, str]
 
 
 @lru_cache(maxsize=32)
-def _suite(snapshot: bytes, where: str) -> Suite:
+def _suite(snapshot: str, where: str) -> Suite:
     """Return a suite out of a header; kept: every reader of a run asks for its suites."""
-    return Suite.from_snapshot(orjson.loads(snapshot), where)
+    return Suite.from_snapshot(json.loads(snapshot), where)
 
 
 @dataclass(frozen=True)
@@ -251,7 +250,8 @@ class RunHeader:
     def load_suites(self) -> dict[str, Suite]:
         """Return the suites as they were when the run started."""
         where = f"run {self.run_id}"
-        return {data["name"]: _suite(orjson.dumps(data), where) for data in self.suites}
+        # Not orjson: a case may hold an integer beyond 64 bits, or half a character.
+        return {data["name"]: _suite(json.dumps(data), where) for data in self.suites}
 
     def load_conditions(self) -> dict[str, Condition]:
         """Return the conditions by name."""
