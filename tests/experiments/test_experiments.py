@@ -377,8 +377,8 @@ def test_recovery_is_counted_by_error_code_and_hint(failures: RunView) -> None:
     assert set(table["error_code"]) == {"TIMEOUT", "NOT_FOUND"}
     assert set(table["suite"]) == {"delivery"}
     for mode in recovery.MODES:
-        assert of(table, player="keyword_router", error_code="TIMEOUT", mode=mode)["text"] == "4/4"
-        assert of(table, player="always_silent", error_code="TIMEOUT", mode=mode)["text"] == "0/4"
+        assert of(table, player="keyword_router", error_code="TIMEOUT", mode=mode)["text"] == "6/6"
+        assert of(table, player="always_silent", error_code="TIMEOUT", mode=mode)["text"] == "0/6"
     assert "hidden_tool_failure" in recovery.reactions_page(failures).text
     assert_shown(recovery.by_code_page(failures), recovery.paired_page(failures))
 
@@ -392,7 +392,7 @@ def test_a_provider_that_fails_after_an_error_is_no_wrong_answer(failures: RunVi
     table = recovery.by_code(view)
     row = of(table, player="m", error_code="TIMEOUT", mode="without")
     assert (row["text"], row["answers"]) == ("err", 0)
-    assert of(table, player="m", error_code="NOT_FOUND", mode="without")["text"] == "4/4"
+    assert of(table, player="m", error_code="NOT_FOUND", mode="without")["text"] == "6/6"
 
 
 def test_the_errors_of_the_suites_themselves_have_their_own_codes(played: Played) -> None:

@@ -78,7 +78,7 @@ def sim() -> Iterator[Simulator]:
 @pytest.fixture(scope="module")
 def histories() -> Sequence[Suite]:
     suites = [frozen(name) for name in SUITES]
-    assert sum(len(suite.cases) for suite in suites) == 116
+    assert sum(len(suite.cases) for suite in suites) == 124
     return suites
 
 
@@ -91,7 +91,7 @@ def played(
         folder, histories, [entry(sim, **{**PLAYERS[player], "settings": settings})], parallelism=8
     )
     assert {attempt.case_id: attempt.error for attempt in attempts if attempt.error} == {}
-    assert len(attempts) == 116
+    assert len(attempts) == 124
     assert sum(len(attempt.turns) > 1 for attempt in attempts) > 80
     check_requests(str(PLAYERS[player]["protocol"]), attempts)
     return attempts

@@ -115,6 +115,8 @@ def _codes(path: Path) -> Iterator[str]:
         given: Any = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in makers:
             given = node.args[makers[node.func.id] :][:1]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "replace":
+            given = [keyword.value for keyword in node.keywords if keyword.arg == "error"]
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).split(",")[0].strip("(") == "code":
             given = node.value.elts[:1] if isinstance(node.value, ast.Tuple) else [node.value]
         yield from (one.value for one in given or () if isinstance(one, ast.Constant))

@@ -139,7 +139,8 @@ def test_the_table_gives_paired_differences_from_the_first_policy(priced: Scored
     assert value(table, "pass_rate", "delta", policy=second, **here) == pytest.approx(strong - cheap)
     assert np.isnan(value(table, "pass_rate", "delta", policy=first, **here))
     low, high = (value(table, "pass_rate", f"delta_{end}", policy=second, **here) for end in ("low", "high"))
-    assert low < strong - cheap < high
+    # Fewer than ten scenarios: a difference and no interval.
+    assert np.isnan([low, high]).all()
     assert {"pass_rate", "unsafe_call_rate", "latency_p95", "cost_per_completed", "asked"} <= set(
         table["metric"]
     )

@@ -187,7 +187,7 @@ class Talk:
 def gist(decision: ModelDecision) -> dict[str, Any]:
     """Return a decision without what a server invents anew for each reply."""
     data = decision.to_json()
-    del data["returned_model"]
+    del data["returned_model"], data["response_id"]
     data["calls"] = [
         {"name": call.name, "arguments": call.arguments, "raw": call.raw_arguments, "error": call.error}
         for call in decision.calls

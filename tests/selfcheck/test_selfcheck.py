@@ -256,10 +256,15 @@ def test_an_unknown_protocol_has_no_shape(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_validator_that_mixes_up_two_faults_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolbench.domain import validation
+    from toolbench.domain import contract, validation
 
     monkeypatch.setitem(validation.CODE_OF_KEYWORD, "maximum", "wrong_type")
-    faults = judge_checks.validator_mutations([STUDIO]).faults
+    # Faults of arguments are kept; a mixed-up validator must not live on that, nor leave anything behind.
+    contract._issues.cache_clear()
+    try:
+        faults = judge_checks.validator_mutations([STUDIO]).faults
+    finally:
+        contract._issues.cache_clear()
     assert "studio/book_slot: above_maximum at $.guests: ['out_of_range'] due, got ['wrong_type']" in faults
 
 

@@ -48,7 +48,7 @@ class Playback:
 
 
 def _matches(wanted: JSON, given: JSON) -> bool:
-    if isinstance(wanted, dict) and set(wanted) == {"pattern"}:
+    if isinstance(wanted, dict) and set(wanted) == {"pattern"} and isinstance(wanted["pattern"], str):
         return isinstance(given, str) and pattern(wanted["pattern"]).search(given)
     return canonical_json(one_spelling(wanted)) == canonical_json(one_spelling(given))
 
