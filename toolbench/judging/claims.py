@@ -247,7 +247,9 @@ def _look(
         made = [record for record in results if record.rejection is None]
         if "find" in general:
             names = {tool.name for tool in tools} or {record.tool for record in made}
-            made = [r for r in made if r.succeeded and r.tool in names and _concerns(clause, r)]
+            # What a result lists was found, whatever its tool is called.
+            listed = any(value.kind == "identifier" for value in clause.values)
+            made = [r for r in made if r.succeeded and (listed or r.tool in names) and _concerns(clause, r)]
         if made:
             return None
         reason = "says that something was looked up, and no call stands for it"

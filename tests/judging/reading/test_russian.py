@@ -306,7 +306,47 @@ def _told(clause: Clause) -> set[str]:
     }
 
 
-SENTENCES = [*POLARITY, *DONE, *NOT_DONE, *FUTURE, *MOODS, *REQUESTS, *LISTS]
+NOMINAL = [
+    (
+        "ORD-1 ещё не приехал, он в пути, поэтому вернуть деньги нельзя.",
+        "приехать denied unsaid / affirmed / вернуть denied able",
+    ),
+    (
+        "Сумма 4990 рублей, номер RFD-7001, причина — товар не работает.",
+        "affirmed / affirmed / работать denied",
+    ),
+    (
+        "Оформил возврат: сумма 4990 рублей, номер заявки RFD-7001.",
+        "оформить вернуть done / affirmed / affirmed",
+    ),
+    ("Заказ ORD-123456, к сожалению, не найден.", "найти denied"),
+    (
+        "Положено больше, чем вы просили: 4990 рублей.",
+        "affirmed / попросить quoted / affirmed asserted",
+    ),
+    ("В Москве 9:30, а 35% от 240 — это 84.", "affirmed / affirmed"),
+    ("Заказ оформлен не на вас.", "значиться denied"),
+]
+DUTIES = [
+    ("Это будет стоить 980 рублей.", "affirmed asserted future"),
+    ("За доставку нужно заплатить 1240 рублей.", "заплатить asserted"),
+    ("Хотел бы назвать цену, но расчёт недоступен.", "назвать conditional / рассчитать denied"),
+    ("Хотелось бы узнать номер заказа.", "узнать requested"),
+    ("Соседу лучше обратиться самому.", "обратиться requested"),
+    ("Код лучше сообщить курьеру.", "доложить requested"),
+    ("Вернёмся к этому вопросу позже.", "возобновить future"),
+    ("Можем оформить возврат.", "оформить вернуть able assistant"),
+    ("Телефон получился из одиннадцати цифр.", "undone"),
+]
+CONSENT = [
+    ("Закрываю TCK-1, подтверждаете?", "закрыть offered / подтвердить asked user"),
+    ("Уточню: закрываем TCK-2210?", "уточнить none / закрыть offered"),
+    (
+        "Помогаю с доставкой: узнаю, где заказ, отменю заказ.",
+        "помочь able / узнать able / conditional / отменить able",
+    ),
+]
+SENTENCES = [*POLARITY, *DONE, *NOT_DONE, *FUTURE, *MOODS, *REQUESTS, *LISTS, *NOMINAL, *DUTIES, *CONSENT]
 
 
 @pytest.mark.parametrize(("text", "expected"), SENTENCES, ids=lambda v: v[:50])

@@ -128,6 +128,9 @@ def _with_owner(value: Value, names: Sequence[Value], inherited: str | None) -> 
     before = [name for name in names if name.start < value.start]
     after = [name for name in names if name.start > value.start]
     if value.kind == "identifier":
+        beside = _paired(value, names)
+        if beside is not None:
+            return replace(value, owner=beside.text)
         # "TCK-1 (CUS-1) and TCK-2 (CUS-2)": one of a kind belongs to the nearest of another.
         before = _up_to_alike(value, before[::-1])
         after = _up_to_alike(value, after)
@@ -137,6 +140,14 @@ def _with_owner(value: Value, names: Sequence[Value], inherited: str | None) -> 
     if before:
         return replace(value, owner=before[-1].text)
     return replace(value, owner=after[0].text if after else inherited)
+
+
+def _paired(value: Value, names: Sequence[Value]) -> Value | None:
+    """Return the other of a pair, where two kinds take turns: "TCK-1 for CUS-1 and TCK-2 for CUS-2"."""
+    kinds = [name.text.partition("-")[0] for name in names]
+    if len(names) < 4 or len(names) % 2 or len({*kinds[:2]}) < 2 or kinds != kinds[:2] * (len(kinds) // 2):
+        return None
+    return names[next(at for at, name in enumerate(names) if name.start == value.start) ^ 1]
 
 
 def _up_to_alike(value: Value, names: Sequence[Value]) -> list[Value]:

@@ -8,6 +8,7 @@ which verbs ask and which nouns stand for a verb, from ``ru.json``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from toolbench.judging.reading.russian_clauses import Kind, Sentence, sentences
 from toolbench.judging.reading.russian_moods import Sense, is_imperative
@@ -61,9 +62,11 @@ def _sentence(sentence: Sentence, header: Sense | None) -> list[Sense]:
         _ask(senses)
     _offer(senses)
     if any(s.mood is Mood.ABLE and s.ongoing for s in senses):
-        # One habit in a row makes the others habits: «Смотрю состояние заказов и оформляю возврат».
+        # One habit in a row makes the others habits: «Смотрю состояние заказов и оформляю возврат»,
+        # «Помогаю с доставкой: узнаю статус, отменю заказ».
         for sense in senses:
-            if sense.mood is Mood.ASSERTED and sense.ongoing and sense.actor is Actor.ASSISTANT:
+            mine = sense.mood is Mood.ASSERTED and sense.actor is Actor.ASSISTANT
+            if mine and (sense.ongoing or sense.tense is Tense.FUTURE):
                 sense.mood = Mood.ABLE
     if header is not None:
         _list_item(senses, header)
@@ -114,7 +117,7 @@ def _continue(sense: Sense, before: Sense) -> None:
     elif part.kind is Kind.THAT and before.denied and sense.mood is Mood.ASSERTED and _knows(before):
         # «не вижу, что заказ отменён»
         sense.denied = not sense.denied
-    if part.link == ":" and not sense.heads and before.mood is not Mood.ASSERTED:
+    if part.link == ":" and not sense.heads and before.mood not in (Mood.ASSERTED, Mood.QUOTED):
         # «Нужны: вес в килограммах и город»
         sense.mood, sense.denied = before.mood, before.denied
     if part.link in ("и", "или", ",") and not sense.denied and part.kind is before.part.kind is Kind.IF:
@@ -136,6 +139,13 @@ def _knows(sense: Sense) -> bool:
 
 def _ask(senses: list[Sense]) -> None:
     """Say which clauses of a sentence with a question mark are the question."""
+    for sense, following in pairwise(senses):
+        mine = sense.actor is Actor.ASSISTANT and sense.mood is Mood.ASSERTED and not sense.completed
+        if mine and following is senses[-1] and _seeks_consent(following):
+            sense.mood = Mood.OFFERED
+        elif mine and sense.tense is Tense.FUTURE and sense.is_("performative"):
+            # «Уточню: закрываем?» is done by asking.
+            sense.tense = Tense.NONE
     for at in range(len(senses) - 1, -1, -1):
         sense = senses[at]
         last = at == len(senses) - 1
@@ -148,6 +158,17 @@ def _ask(senses: list[Sense]) -> None:
         if bidden or (sense.mood is Mood.OFFERED and not wanted):
             continue
         sense.mood = Mood.OFFERED if not wanted and _proposes(senses, at) else Mood.ASKED
+
+
+def _seeks_consent(sense: Sense) -> bool:
+    """Whether a question only asks whether one agrees: «…, подтверждаете?», «…, верно?»."""
+    words = [w for w in sense.part.words if w.kind != "mark"]
+    agreed = sense.is_("agreeing") or sense.is_("interjections")
+    return len(words) <= AGREEING and (agreed or any(w.has("2per") for w in words))
+
+
+AGREEING = 2
+"""Words of a question that only asks whether one agrees."""
 
 
 def _leads_on(sense: Sense, following: Sense) -> bool:

@@ -37,6 +37,10 @@ def find_actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, b
     if any(h.pos == "PRTS" for h in heads):
         return Actor.UNSAID, False
     subject = next((w for w in words if _is_subject(w, verbs)), None) or _placed_subject(words, verbs)
+    named = words and words[0].kind == "identifier" and verbs and all(v.has("intr") for v in verbs)
+    if subject is None and named:
+        # «ORD-320001 ещё не приехал»: the thing itself, as nobody can do it to it.
+        return Actor.UNSAID, False
     if subject is not None:
         if subject.lemma in grammar("service"):
             return Actor.ASSISTANT, False

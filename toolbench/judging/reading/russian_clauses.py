@@ -44,12 +44,16 @@ class Kind(StrEnum):
 
 @dataclass
 class Part:
-    """Tokens of one clause; ``link`` is the mark or word that joins it to what stands before."""
+    """Tokens of one clause; ``link`` is the mark or word that joins it to what stands before.
+
+    ``nominal`` says that it is a clause without a verb («он в пути», «номер заявки RFD-7001»).
+    """
 
     words: list[Token] = field(default_factory=list)
     kind: Kind = Kind.MAIN
     link: str = ""
     predicative: bool = False
+    nominal: bool = False
 
     def add(self, other: Part) -> None:
         """Take the tokens of a part that has no predicate of its own."""
@@ -89,6 +93,9 @@ def parts(words: Sequence[Token]) -> list[Part]:
             interrupted.add(part)
             interrupted = None
         elif current is None or _begins(part, current):
+            part.nominal = bool(current) and not part.predicative and _is_nominal(part)
+            if current and part.nominal and _is_labelled(_content(current)):
+                current.nominal = True
             if part.kind is Kind.WHICH and current and not current.predicative and current.kind is Kind.MAIN:
                 interrupted = current
             found.append(part)
@@ -115,18 +122,28 @@ def _begins(part: Part, current: Part) -> bool:
     apart = (Kind.MAIN, Kind.GERUND)
     if part.kind not in apart or current.kind in (Kind.INTERJECTION, Kind.QUOTE):
         return True
+    if part.link == ":" and [w.lemma for w in current.words[:2]] == [",", "чем"]:
+        # «больше, чем вы просили: 4990 рублей»
+        return True
     own = any(w.kind == "identifier" for w in current.words)
     subjects = [w for w in part.words if w.kind == "identifier"]
     if part.predicative:
-        return current.predicative or bool(own and subjects)
+        goes_on = current.nominal and part.link in (",", "—", "–", "-") and not _has_subject(part)
+        return current.predicative or bool(own and subjects) or (current.nominal and not goes_on)
     if part.link == "а" and any(w.lemma == "не" for w in current.words):
         return True
-    content = [w for w in part.words if w.kind != "mark" and w.pos != "CONJ"]
+    content = _content(part)
+    if part.link == "а" and len(content) > 1 and any(_is_value(w) for w in content):
+        # «В Москве 9:30, а 35 % от 240 — это 84»
+        return any(_is_value(w) for w in current.words)
     if part.link in ("а", "но", "поэтому", ";"):
         return len(content) > 1 and current.predicative and (bool(subjects) or any(map(_is_subject, content)))
     if part.link == ":" and current.predicative and any(w.pos == "PREP" for w in content):
         # «Проверил: посылка на складе»
-        return _is_subject(content[0])
+        return _is_subject(content[0]) or content[0].kind == "identifier"
+    listed = current.predicative or current.nominal or _is_labelled(_content(current))
+    if part.link in (",", ":", ";") and listed and _is_labelled(content):
+        return True
     # «ORD-1 в пути, ORD-2 на складе»; «…, он в пути»
     if part.link not in (",", ":", "—", "–", "-"):
         return False
@@ -135,6 +152,40 @@ def _begins(part: Part, current: Part) -> bool:
 
 def _is_subject(word: Token) -> bool:
     return word.pos in ("NOUN", "NPRO") and word.has("nomn")
+
+
+def _content(part: Part) -> list[Token]:
+    return [w for w in part.words if w.kind != "mark" and w.pos != "CONJ"]
+
+
+def _is_nominal(part: Part) -> bool:
+    content = _content(part)
+    return len(content) > 1 and (_is_pronoun(content[0]) or _is_labelled(content))
+
+
+def _is_labelled(content: Sequence[Token]) -> bool:
+    """Whether a noun and the value it names stand there: «сумма 4990 рублей», «номер заявки RFD-7001»."""
+    if not content or not (_is_subject(content[0]) and content[0].pos == "NOUN"):
+        return False
+    rest = content[1:]
+    while rest and rest[0].pos in ("NOUN", "ADJF") and "gent" in rest[0].form.may:
+        rest = rest[1:]
+    return bool(rest) and _is_value(rest[0])
+
+
+def _is_value(word: Token) -> bool:
+    return word.kind in _VALUES
+
+
+_VALUES = frozenset({"identifier", "number", "time", "date", "contact"})
+
+
+def _has_subject(part: Part) -> bool:
+    """Whether a clause names who or what it is about, or needs nobody."""
+    return any(
+        (w.pos in ("NOUN", "NPRO") and (w.has("nomn") or w.has("datv"))) or w.pos == "PRED" or w.has("1per")
+        for w in part.words
+    )
 
 
 def _is_pronoun(word: Token) -> bool:

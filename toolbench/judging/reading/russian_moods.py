@@ -86,11 +86,14 @@ def _is_requested(sense: Sense, infinitives: Sequence[Token]) -> bool:
         and sense.actor is not Actor.OTHER
     ):
         return True
-    if sense.is_("must") and infinitives and not sense.denied:
+    # «Это будет стоить 450 рублей»: the infinitive itself binds nobody.
+    bidden = any({w.lemma, w.act} & grammar("must") for w in words if w not in infinitives)
+    if bidden and infinitives and not sense.denied and not priced:
         # «Номер должен выглядеть так» is a rule for the number, not for the user.
         bound = any(w.lemma == "должный" for w in words) and sense.actor is not Actor.USER
         return informs or not (mine or bound)
-    if sense.is_("wishes") and informs and sense.actor is not Actor.USER:
+    learns = any(w.act in grammar("learning") for w in infinitives)
+    if sense.is_("wishes") and learns and sense.actor is not Actor.USER:
         return True
     if any(h.lemma in grammar("bidding") and h.has("1per") for h in sense.heads):
         return not sense.denied
@@ -155,4 +158,4 @@ def _is_habit(sense: Sense) -> bool:
         return False
     nouns = [w for w in words if w.pos == "NOUN" and w.lemma not in grammar("masses")]
     several = any("plur" in w.form.may and "Pltm" not in w.form.may for w in nouns)
-    return several or sense.is_("general")
+    return several or sense.is_("general") or any(h.lemma in grammar("serving") for h in sense.heads)

@@ -23,13 +23,15 @@ def read_part(part: Part) -> Sense:
     content = [w for w in heads if not is_auxiliary(w) and not is_courtesy(w)]
     finite = [w for w in content if w.pos not in ("INFN", "GRND")]
     infinitives = [w for w in content if w.pos == "INFN"]
+    part.words = _needs(part.words, infinitives)
     sense.tense = _tense_of(heads)
     sense.actor, sense.inherits = find_actor(part.words, heads)
     if any(w.act in grammar("refused") for w in finite):
         infinitives = []
     sense.predicates = list(dict.fromkeys(w.act for w in [*finite, *infinitives]))
-    if not infinitives:
-        sense.predicates += [n for n in _acting_nouns(part.words, finite) if n not in sense.predicates]
+    sense.predicates += [
+        n for n in _acting_nouns(part.words, [*finite, *infinitives]) if n not in sense.predicates
+    ]
     gerunds = [w for w in content if w.pos == "GRND"]
     sense.predicates += [a for a in (w.act for w in gerunds) if a not in sense.predicates]
     done = _says_done(part.words)
@@ -40,7 +42,9 @@ def read_part(part: Part) -> Sense:
         # «Записываю: Казань — Самара»
         finite = [w for w in finite if not (w.has("1per") and w.has("pres"))]
     unreal = any(w.lemma in ("бы", "б") for w in part.words)
-    accomplished = is_completed(heads, finite, infinitives) or done or (not finite and _perfect(gerunds))
+    accomplished = (
+        is_completed(heads, finite, infinitives, part.words) or done or (not finite and _perfect(gerunds))
+    )
     sense.completed = accomplished and not unreal
     sense.ongoing = _is_ongoing(heads, finite, infinitives) and not sense.denied
     sense.mood = find_mood(sense, infinitives)
@@ -55,11 +59,27 @@ def read_part(part: Part) -> Sense:
 def _in_sense(words: list[Token]) -> list[Token]:
     """Tell meanings of a verb apart by what stands beside it: who returns an error pays nothing."""
     lemmas = [w.lemma for w in words]
+    to_others = any(w.has("datv") and w.lemma in grammar("others") for w in words)
+    for at, word in enumerate(words):
+        if to_others and word.act in grammar("informing") and word.pos in ("VERB", "INFN"):
+            words[at] = replace(word, form=replace(word.form, lemma="доложить", act="доложить"))
     for at, word in enumerate(words):
         for meaning, beside in _senses().get(word.act, {}).items():
             if any(occurs(phrase, lemmas) for phrase in beside):
                 words[at] = replace(word, form=replace(word.form, lemma=meaning, act=meaning))
     return words
+
+
+def _needs(words: list[Token], infinitives: Sequence[Token]) -> list[Token]:
+    """Tell a duty from a need: «нужно оформить новый» lacks nothing, «нужно указать вес» does."""
+    if not infinitives or any(w.act in grammar("informing") for w in infinitives):
+        return words
+    duty = grammar("needed") & grammar("must")
+    return [replace(w, form=replace(w.form, lemma=DUTY, act=DUTY)) if w.lemma in duty else w for w in words]
+
+
+DUTY = "надо"
+"""What a need is read as where something is to be done, not to be given."""
 
 
 @cache
@@ -131,6 +151,7 @@ def _is_denied(sense: Sense, finite: Sequence[Token]) -> bool:
                 follower in sense.heads
                 or verbless
                 or sense.part.link == "не…а"
+                or (follower.pos == "PREP" and _is_personal(words, follower))
                 or (follower.pos in _ADVERBS and any(w in sense.heads for w in words[at + 2 : at + 4]))
             )
             count += reaches
@@ -144,6 +165,12 @@ def _is_denied(sense: Sense, finite: Sequence[Token]) -> bool:
     return count % 2 == 1
 
 
+def _is_personal(words: Sequence[Token], preposition: Token) -> bool:
+    """Whether a preposition governs a person: «оформлен не на вас» denies that it is."""
+    governed = words[words.index(preposition) + 1 :][:1]
+    return any(w.pos == "NPRO" and (w.has("1per") or w.has("2per")) for w in governed)
+
+
 _PARTICLES = frozenset({"же", "бы", "ли", "то", "уж"})
 
 
@@ -154,10 +181,13 @@ def _is_interjection(words: Sequence[Token], at: int) -> bool:
     return words[at].lemma == "нет" and at == 0 and len(words) > 1 and words[1].start > words[0].end + 1
 
 
-def is_completed(heads: Sequence[Token], finite: Sequence[Token], infinitives: Sequence[Token]) -> bool:
+def is_completed(
+    heads: Sequence[Token], finite: Sequence[Token], infinitives: Sequence[Token], words: Sequence[Token] = ()
+) -> bool:
     """Whether the form tells of something carried out."""
     future = any(h.lemma == "быть" and h.has("futr") for h in heads)
     managed = any(h.act in grammar("managed") and h.has("past") for h in heads)
+    managed = managed and not _is_of_a_thing(heads, words)
     if infinitives:
         return managed
     if future:
@@ -166,6 +196,19 @@ def is_completed(heads: Sequence[Token], finite: Sequence[Token], infinitives: S
         (w.pos == "PRTS" and w.lemma not in grammar("states"))
         or (w.pos == "VERB" and w.has("past") and (w.has("perf") or w.lemma in grammar("both_aspects")))
         for w in finite
+    )
+
+
+def _is_of_a_thing(heads: Sequence[Token], words: Sequence[Token]) -> bool:
+    """Whether what came out is a thing, no action: «телефон получился из одиннадцати цифр»."""
+    verb = next((h for h in heads if h.act in grammar("managed") and h.has("past", "sing")), None)
+    return verb is not None and any(
+        w.pos == "NOUN"
+        and w.has("nomn", "sing", gender)
+        and verb.has(gender)
+        and w.lemma not in data()["nouns"]
+        for w in words
+        for gender in ("masc", "femn")
     )
 
 

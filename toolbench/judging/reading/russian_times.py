@@ -119,6 +119,10 @@ def time_at(words: Sequence[Token], at: int) -> Found | None:
     second = None
     if end < len(words) and (words[end].text in DASHES or words[end].lemma in ("до", "по", "и")):
         second = _clock(words, end + 1, "до")
+    if second is None and opened and first[0] >= NOON * 60 and (hour := simple_at(words, end + 1)):
+        # «с полудня до двух»
+        worded = lemma_at(words, end) == "до" and hour.worded and not hour.ordinal and hour.low < NOON
+        second = ((hour.low + NOON) * 60, hour.end) if worded and not unit_at(words, hour.end) else None
     if second and second[0] > first[0]:
         low = first[0]
         # «с 2 до 5 вечера»: the word stands once, for both.
