@@ -1,7 +1,7 @@
 """How long a large run takes to load, and how much memory: ``python -m tests.bench.frames [attempts]``.
 
 Figures are ratios to what the same machine needs to read the file as JSON, so that they can be compared
-between machines. Loading runs in a process of its own, from cold.
+between machines. Each step runs in a process of its own, from cold; ``README.md`` tells what was measured.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ def main(attempts: int) -> None:
         size = (run / "attempts.jsonl").stat().st_size
         base, lines = timed(lambda: read_json_lines(run / "attempts.jsonl"))
         print(f"{lines - 1} attempts, {size / 1e6:.0f} MB; reading them as JSON: {base:.2f} s = 1")
-        told = json.loads(subprocess.check_output([sys.executable, "-m", "tests.bench.frames", str(run)]))
-        print(
-            f"load and judge   {told['seconds']:7.2f} s of processors = {told['seconds'] / base:6.1f}"
-            f"  ({told['seconds'] / lines * 1e6:.0f} µs each), {told['wall']:.2f} s by the clock,"
-            f" {told['peak']:.0f} MB at most"
-        )
+        for step in ("cold", "kept"):
+            told = json.loads(subprocess.check_output([sys.executable, "-m", "tests.bench.frames", str(run)]))
+            each = told["seconds"] / lines * 1e6
+            print(
+                f"{step:<16} {told['seconds']:7.2f} s of processors = {told['seconds'] / base:6.1f}"
+                f"  ({each:.0f} µs each), {told['wall']:.2f} s by the clock, {told['peak']:.0f} MB at most"
+            )
         scored = load_run(run)
         for name, work in STEPS.items():
             seconds, _ = timed(partial(work, scored))

@@ -1,7 +1,8 @@
-"""The parquet copy of the attempts: an optional convenience, never the source of truth."""
+"""Verdicts kept beside the log: an optional convenience, never the source of truth."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -9,25 +10,78 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from toolbench.domain.log import LOG_NAME
 from toolbench.judging import score
-from toolbench.numbers import cache, frames
-from toolbench.numbers.frames import load
+from toolbench.numbers import cache, shards
+from toolbench.numbers.frames import ScoredRun, load, load_run
+from toolbench.numbers.scorer import Scorer
 
 
 @pytest.fixture
-def run(base_run: Path, tmp_path: Path) -> Path:
+def run(base_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cache, "WORTH_KEEPING", 0)
     return Path(shutil.copytree(base_run, tmp_path / "run"))
+
+
+def assert_same(one: ScoredRun, other: ScoredRun) -> None:
+    for name in ("attempts", "calls", "findings", "planned"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name))
+    assert (one.problems, one.log.resumed) == (other.problems, other.log.resumed)
+    assert one.log.keys == other.log.keys
+    assert [attempt.key for attempt in one.log.attempts] == [attempt.key for attempt in other.log.attempts]
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the cases that are judged from now on."""
+    names: list[str] = []
+    judge = Scorer.judged
+
+    def noted(self: Scorer, attempt: object) -> object:
+        names.append(attempt.case_id)  # type: ignore[attr-defined]
+        return judge(self, attempt)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Scorer, "judged", noted)
+    return names
 
 
 def test_without_pyarrow_there_is_simply_no_cache(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "find_spec", lambda name: None)
-    pd.testing.assert_frame_equal(load(run, cache=True), load(run))
-    assert not list(run.glob("*.parquet"))
+    pd.testing.assert_frame_equal(load(run), load(run, cache=False))
+    assert os.listdir(run) == [LOG_NAME]
 
 
-def test_nothing_is_written_unless_asked_for(run: Path) -> None:
+def test_a_log_that_is_judged_in_a_moment_has_none(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "WORTH_KEEPING", 10**9)
     load(run)
-    assert not list(run.glob("*.parquet"))
+    assert os.listdir(run) == [LOG_NAME]
+
+
+def test_parts_judged_in_processes_of_their_own_are_the_whole(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = run / LOG_NAME
+    with path.open("a") as stream:
+        stream.write("no JSON\n")
+    monkeypatch.setattr("toolbench.numbers.frames.IN_PROCESSES", 0)
+    size = path.stat().st_size // 2 + 1
+    monkeypatch.setattr("toolbench.numbers.frames.LEAST_PART", size)
+    seen: list[tuple[int, int]] = []
+    parallel = load_run(run, lambda *now: seen.append(now), cache=False)
+    monkeypatch.undo()
+    assert_same(parallel, load_run(run, cache=False))
+    lines = len(path.read_text().splitlines())
+    assert len(seen) == 2
+    assert seen[-1] == (lines, lines)
+
+
+@pytest.mark.parametrize("size", [1, 5_000, 10**9])
+def test_a_log_is_split_between_lines(run: Path, size: int) -> None:
+    path = run / LOG_NAME
+    text = path.read_bytes()
+    parts = [text[start:stop] for start, stop in shards.split(path, 0, len(text), size)]
+    assert b"".join(parts) == text
+    assert all(part.endswith(b"\n") for part in parts)
 
 
 class TestWithPyarrow:
@@ -37,29 +91,66 @@ class TestWithPyarrow:
     def _needs_pyarrow(self) -> None:
         pytest.importorskip("pyarrow")
 
-    def test_a_cached_frame_is_the_same_frame(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        fresh = load(run, cache=True)
-        monkeypatch.setattr(frames, "load_run", None)
-        pd.testing.assert_frame_equal(load(run, cache=True), fresh)
+    def test_what_is_kept_is_what_was_judged(self, run: Path, judged: list[str]) -> None:
+        fresh = load_run(run)
+        judged.clear()
+        assert_same(load_run(run), fresh)
+        assert judged == []
 
-    @pytest.mark.parametrize("change", ["longer log", "touched log", "newer judge"])
-    def test_any_change_makes_it_useless(
-        self, run: Path, change: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        load(run, cache=True)
-        log = run / "attempts.jsonl"
-        if change == "longer log":
-            log.write_text("\n".join(log.read_text().splitlines()[:-5]) + "\n")
-        elif change == "touched log":
-            os.utime(log, ns=(1, 1))
+    def test_a_log_that_has_grown_is_judged_where_it_grew(self, run: Path, judged: list[str]) -> None:
+        path = run / LOG_NAME
+        *lines, last = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(lines))
+        load_run(run)
+        path.write_text("".join([*lines, last, '{"half a']))
+        judged.clear()
+        grown = load_run(run)
+        assert judged == [json.loads(last)["case_id"]]
+        assert [problem.line for problem in grown.problems] == [len(lines) + 2]
+        assert_same(grown, load_run(run, cache=False))
+
+    def test_an_attempt_made_again_later_carries_the_one_before(self, run: Path) -> None:
+        path = run / LOG_NAME
+        *_, last = path.read_text().splitlines(keepends=True)
+        failed = {**json.loads(last), "status": "transport_error", "stop": "timeout"}
+        failed |= {"turns": [], "calls": []}
+        failed["error"] = {"code": "timeout", "message": "late"}
+        path.write_text(path.read_text().replace(last, json.dumps(failed) + "\n"))
+        assert load_run(run).attempts["status"].iloc[-1] == "transport_error"
+        with path.open("a") as stream:
+            stream.write(last)
+        again = load_run(run)
+        assert again.attempts["earlier_errors"].sum() == 1
+        assert_same(again, load_run(run, cache=False))
+
+    @pytest.mark.parametrize("change", ["shorter log", "changed line", "damaged file", "mixed files"])
+    def test_any_other_change_makes_it_useless(self, run: Path, change: str, judged: list[str]) -> None:
+        path = run / LOG_NAME
+        load_run(run)
+        if change == "shorter log":
+            path.write_text("".join(path.read_text().splitlines(keepends=True)[:-5]))
+        elif change == "changed line":
+            path.write_text(path.read_text().replace('"seconds": ', '"seconds": 1', 1))
+        elif change == "damaged file":
+            (run / cache.FOLDER / "calls.parquet").write_bytes(b"PAR1 not really")
         else:
-            monkeypatch.setattr(score, "VERSION", "next")
-        assert cache.read(log) is None
-        pd.testing.assert_frame_equal(load(run, cache=True), load(run))
-        assert len(list(run.glob("*.parquet"))) == 1
+            kept = (run / cache.FOLDER / "calls.parquet").read_bytes()
+            shutil.rmtree(run / cache.FOLDER)
+            load_run(run)
+            (run / cache.FOLDER / "calls.parquet").write_bytes(kept)
+        judged.clear()
+        found = load_run(run)
+        assert len(judged) == len(found.attempts)
+        assert_same(found, load_run(run, cache=False))
 
-    def test_a_damaged_cache_is_ignored(self, run: Path) -> None:
-        fresh = load(run, cache=True)
-        (path,) = run.glob("*.parquet")
-        path.write_bytes(b"PAR1 not really")
-        pd.testing.assert_frame_equal(load(run, cache=True), fresh)
+    def test_verdicts_of_another_judge_are_made_again_and_that_is_said(
+        self, run: Path, judged: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert load_run(run).notes == []
+        monkeypatch.setattr(score, "VERSION", "next")
+        judged.clear()
+        (note,) = load_run(run).notes
+        assert "another judge" in note
+        assert "\n" not in note
+        assert judged
+        assert load_run(run).notes == []

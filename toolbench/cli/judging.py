@@ -43,8 +43,8 @@ def score(run: Path, as_json: bool, reparse: bool, labels: bool) -> None:
     from toolbench.numbers.outputs import report_text
 
     scored = load_run(run, labels=labels)
-    for problem in (*scored.problems, *scored.people.problems):
-        item(f"toolbench: {problem}", err=True)
+    for told in (*scored.notes, *scored.problems, *scored.people.problems):
+        item(f"toolbench: {told}", err=True)
     unjudged = _name_judge_errors(scored)
     if as_json:
         say(report_text(scored).removesuffix("\n"))

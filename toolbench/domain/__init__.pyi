@@ -42,6 +42,7 @@ from .decision import ToolCall as ToolCall
 from .decision import Usage as Usage
 from .environment import LOOPBACK as LOOPBACK
 from .environment import code_commit as code_commit
+from .environment import code_hash as code_hash
 from .environment import now as now
 from .environment import package_version as package_version
 from .environment import versions as versions
@@ -68,7 +69,10 @@ from .keys import PlayerKey as PlayerKey
 from .live_tool import live_tool as live_tool
 from .log import LOG_NAME as LOG_NAME
 from .log import BadLine as BadLine
+from .log import Part as Part
+from .log import Place as Place
 from .log import RunLog as RunLog
+from .log import log_of as log_of
 from .log import read_header as read_header
 from .log_writer import LogWriter as LogWriter
 from .patterns import is_trap as is_trap

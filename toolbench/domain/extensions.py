@@ -95,6 +95,11 @@ def extensions_of(kind: Kind) -> Mapping[str, Extension]:
     return {**_installed(kind), **mine}
 
 
+def is_local(*kinds: Kind) -> bool:
+    """Whether anything of these kinds is registered in this process only, by the decorator."""
+    return any(group in kinds for group, _ in _decorated)
+
+
 def versions_of(*kinds: Kind) -> list[str]:
     """Return ``kind.name@version`` of all extensions of these kinds, sorted."""
     return sorted(str(one) for kind in kinds for one in extensions_of(kind).values())

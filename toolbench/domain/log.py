@@ -7,7 +7,7 @@ The other half, which writes, is :mod:`toolbench.domain.log_writer`.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,10 +41,11 @@ class BadLine:
         return f"{self.file}:{self.line}: {self.reason}"
 
 
-class _Reading:
-    """A log read once, line by line.
+class Part:
+    """A stretch of a log that begins and ends between lines, read once, line by line.
 
-    ``problems`` and ``resumed`` are filled while :meth:`attempts` is iterated.
+    ``problems``, ``resumed`` and ``lines`` are filled while :meth:`attempts` is iterated; lines are counted
+    from where the part begins.
 
     Raises
     ------
@@ -52,10 +53,11 @@ class _Reading:
         When the header cannot be used.
     """
 
-    def __init__(self, path: Path, header: RunHeader) -> None:
+    def __init__(self, path: Path, header: RunHeader, start: int = 0, stop: int | None = None) -> None:
         self.problems: list[BadLine] = []
         self.resumed: list[Resumed] = []
-        self._path, self._header = path, header
+        self.lines = 0
+        self._path, self._header, self._start, self._stop = path, header, start, stop
         try:
             self._suites = header.load_suites()
             self._conditions = header.load_conditions()
@@ -65,7 +67,7 @@ class _Reading:
 
     def attempts(self) -> Iterator[tuple[int, int, Attempt]]:
         """Yield ``(line, position in line, attempt)`` of every attempt that can be used."""
-        begun = False
+        begun = self._start > 0
         for line, position, value in self._values():
             if value["type"] == "resumed":
                 self.resumed.append(Resumed.from_json(value))
@@ -87,7 +89,8 @@ class _Reading:
     def _values(self) -> Iterator[tuple[int, int, dict[str, Any]]]:
         """Yield every value of a line that fits the schema; two glued records count as two."""
         fits = quick_validator("record")
-        for number, raw in _lines(self._path):
+        for number, raw in _lines(self._path, self._start, self._stop):
+            self.lines = number
             if not raw.strip():
                 continue
             try:
@@ -143,7 +146,7 @@ class RunLog:
     header: RunHeader
     problems: list[BadLine] = field(default_factory=list)
     resumed: list[Resumed] = field(default_factory=list)
-    found: Sequence[tuple[AttemptKey, Place]] = ()
+    found: Callable[[], Iterable[tuple[AttemptKey, Place]]] = tuple
 
     @classmethod
     def open(cls, run: Path) -> RunLog:
@@ -156,15 +159,15 @@ class RunLog:
         LogError
             When there is no log, or its header is missing or of another format.
         """
-        path = _log_of(run)
+        path = log_of(run)
         header = read_header(path)
-        reading = _Reading(path, header)
-        found = [(attempt.key, (line, position)) for line, position, attempt in reading.attempts()]
-        return cls(path, header, reading.problems, reading.resumed, found)
+        part = Part(path, header)
+        found = [(attempt.key, (line, position)) for line, position, attempt in part.attempts()]
+        return cls(path, header, part.problems, part.resumed, lambda: found)
 
     @cached_property
     def _last(self) -> dict[AttemptKey, Place]:
-        return dict(self.found)
+        return dict(self.found())
 
     def __len__(self) -> int:
         return len(self._last)
@@ -186,7 +189,7 @@ class RunLog:
     def chosen(self, keys: Collection[AttemptKey]) -> Iterator[Attempt]:
         """Yield some of the attempts; the lines of the others are passed over unread."""
         wanted: dict[int, dict[int, AttemptKey]] = {}
-        for key, (line, position) in self.found:
+        for key, (line, position) in self.found():
             if key in keys:
                 wanted.setdefault(line, {})[position] = key
         earlier: dict[AttemptKey, list[Attempt]] = {}
@@ -200,7 +203,7 @@ class RunLog:
                     yield replace(attempt, earlier=tuple(before)) if before else attempt
 
 
-def _log_of(run: Path) -> Path:
+def log_of(run: Path) -> Path:
     """Return the log in a run's folder; a path that is no folder is the log itself."""
     return run / LOG_NAME if run.is_dir() else run
 
@@ -213,7 +216,7 @@ def read_header(run: Path) -> RunHeader:
     LogError
         When there is no log, or its header is missing, of another version, or not as it was written.
     """
-    path = _log_of(run)
+    path = log_of(run)
     data = _first_value(path)
     if not isinstance(data, dict) or data.get("type") != "run":
         raise LogError(f"{path}:1: the run header is missing; this is not a usable log")
@@ -262,8 +265,8 @@ def _without_record(value: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield ``(line, bytes)`` of every line, lines counted from 1."""
+def _lines(path: Path, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(line, bytes)`` of every line, lines counted from ``start`` (a byte)."""
     try:
         stream = open(path, "rb")  # noqa: SIM115 - closed below; the error needs its own line
     except FileNotFoundError:
@@ -271,7 +274,13 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except OSError as fault:
         raise LogError(f"{path}: cannot be read ({fault.strerror})") from None
     with stream:
-        yield from enumerate(stream, 1)
+        stream.seek(start)
+        at = start
+        for number, raw in enumerate(stream, 1):
+            at += len(raw)
+            if stop is not None and at > stop:
+                return
+            yield number, raw
 
 
 def _first_value(path: Path) -> JSON:

@@ -119,7 +119,7 @@ def agreement(run: str | Path) -> Agreement:
     scorer, told = Scorer.of(log.header), list[Told]()
     for attempt in log.attempts:
         said = given.by_attempt.get(attempt.key)
-        verdict = scorer.judged(attempt)[1] if said else None
+        verdict = scorer.sampled(attempt)[1] if said else None
         if said and verdict is not None:
             told += _told(attempt.lang, said, verdict)
     every = [label for said in given.by_attempt.values() for label in said.values()]

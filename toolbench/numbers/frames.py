@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
 
-from toolbench.domain.log import LOG_NAME, BadLine, RunLog
+from toolbench.domain.extensions import is_local
+from toolbench.domain.log import BadLine, RunLog, log_of, read_header
+from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
-from toolbench.numbers import cache as parquet
+from toolbench.numbers import cache as verdicts
+from toolbench.numbers.counted import places, samples
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.people import NO_LABELS, People, people
-from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
+from toolbench.numbers.rows import ATTEMPT, CASE, GROUP
 from toolbench.numbers.scorer import Scorer, Table
+from toolbench.numbers.shards import join, score_part, score_parts, split, whole_lines
 
+IN_PROCESSES = 2**27
+"""Bytes of a log from which on it is judged in several processes: starting one takes a second."""
+LEAST_PART = 2**24
+"""Bytes that one process judges at least."""
+MOST_PART = 2**28
+"""Bytes that one process judges at most: more and smaller parts keep memory level."""
 UNTIL = "until"
 """The label of a header that holds the rule of a run played round by round."""
 IDENTITY = ["run_id", "started_at"]
@@ -56,6 +67,8 @@ class ScoredRun:
         What people have said, where the figures use it.
     reused
         One line per player whose replies have ids that came twice.
+    notes
+        What else is worth telling about the reading, a line each.
     """
 
     log: RunLog
@@ -66,6 +79,7 @@ class ScoredRun:
     problems: list[BadLine]
     people: People = NO_LABELS
     reused: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
 
     @cached_property
     def suites(self) -> Mapping[str, Suite]:
@@ -93,7 +107,7 @@ class ScoredRun:
         return len(self.planned) - len(self.attempts)
 
 
-def load(*runs: str | Path | pd.DataFrame, cache: bool = False, labels: bool = False) -> pd.DataFrame:
+def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = False) -> pd.DataFrame:
     """Return one row per attempt of one or several runs.
 
     Parameters
@@ -101,7 +115,7 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = False, labels: bool = F
     runs
         Folders of runs or their logs, patterns of these (``"runs/night-*"``), or frames of this kind.
     cache
-        Keep the frame as a parquet file beside the log and use it as long as the log does not change.
+        Use and keep verdicts beside long logs, as parquet: a log that has grown is judged only where it grew.
         Needs pyarrow, and is ignored without it.
     labels
         Put what people have said beside a log in place of what the judge found; such a frame is not kept.
@@ -177,16 +191,10 @@ def _frames(run: str | Path | pd.DataFrame, cache: bool, labels: bool) -> Iterat
 
 
 def _frame(run: Path, cache: bool, labels: bool) -> pd.DataFrame:
-    log = run / LOG_NAME if run.is_dir() else run
-    kept = parquet.read(log) if cache and log.exists() else None
-    if kept is not None:
-        return kept
-    scored = load_run(run, labels=labels)
+    scored = load_run(run, cache=cache, labels=labels)
     header, attempts = scored.log.header, scored.attempts
     attempts.insert(0, "run_id", pd.Series(header.run_id, index=attempts.index, dtype="str"))
     attempts.insert(1, "started_at", pd.Series(header.started_at, index=attempts.index, dtype="str"))
-    if cache:
-        parquet.write(log, attempts)
     return attempts
 
 
@@ -207,52 +215,66 @@ def require(frame: pd.DataFrame, columns: Sequence[str], who: str) -> None:
 
 
 def load_run(
-    run: str | Path, watch: Callable[[int, int], None] | None = None, *, labels: bool = False
+    run: str | Path,
+    watch: Callable[[int, int], None] | None = None,
+    *,
+    labels: bool = False,
+    cache: bool = True,
 ) -> ScoredRun:
     """Read a run and judge every attempt of it, one record in memory at a time.
 
     Parameters
     ----------
     watch
-        Called after each attempt with the number judged so far and the number there is.
+        Called now and then with the number of lines judged so far and the number there is.
     labels
         Put what people have said (``labels.jsonl`` beside the log) in place of what the judge found; the
-        signature then names them.
+        signature then names them. Such verdicts are not kept.
+    cache
+        Use and keep verdicts beside the log (see :mod:`toolbench.numbers.cache`).
     """
-    log = RunLog.open(Path(run))
-    said = people(log) if labels else NO_LABELS
-    scorer = Scorer.of(log.header, said.by_attempt)
-    attempts, calls, findings = Table(ATTEMPT), Table(CALL), Table(FINDING)
-    for number, attempt in enumerate(log.attempts, 1):
-        if watch is not None:
-            watch(number, len(log))
-        row, verdict = scorer.judged(attempt)
-        attempts.add(row)
-        if verdict is not None:
-            who = {name: row[name] for name in (*GROUP, *CASE)}
-            for call in call_rows(verdict):
-                calls.add({**who, **call})
-            for finding in finding_rows(verdict):
-                findings.add({**who, **finding})
-    made, planned = attempts.frame(), _planned(log, scorer.suites)
-    if UNTIL in log.header.labels:
+    path = log_of(Path(run))
+    header = read_header(path)
+    said = people(RunLog.open(path)) if labels else NO_LABELS
+    scorer = Scorer.of(header, said.by_attempt)
+    # What people have said, and what this process alone has registered, is known to no other and not kept.
+    alone = labels or is_local("checks", "normalizers")
+    kept = verdicts.read(path) if cache and not alone else verdicts.Kept()
+    end = whole_lines(path)
+    if alone or end - kept.end < IN_PROCESSES:
+        fresh = [score_part(path, kept.end, end, header, scorer, watch)]
+    else:
+        size = max(LEAST_PART, min(MOST_PART, (end - kept.end) // (os.cpu_count() or 1) + 1))
+        fresh = score_parts(path, list(split(path, kept.end, end, size)), watch)
+    shard = join([*([kept.shard] if kept.shard else []), *fresh])
+    if cache and not alone and kept.end < end >= verdicts.WORTH_KEEPING:
+        verdicts.write(path, shard, end)
+    if end < path.stat().st_size:
+        # A line that is still being written, or never will be: told, and not kept.
+        shard = join([shard, score_part(path, end, None, header, scorer)])
+    log = RunLog(path, header, shard.problems, shard.resumed, partial(places, shard.frames["attempts"]))
+    frames = samples(log, scorer, shard.frames)
+    made, planned = frames["attempts"], _planned(header)
+    if UNTIL in header.labels:
         # What its rule spared it was never due.
         planned = planned[planned["repetition"] <= made["repetition"].max()].reset_index(drop=True)
     return ScoredRun(
         log=log,
         attempts=made,
-        calls=calls.frame(),
-        findings=findings.frame(),
+        calls=frames["calls"],
+        findings=frames["findings"],
         planned=planned,
         problems=log.problems,
         people=said,
         reused=tuple(scorer.replies.lines()),
+        notes=[kept.note] if kept.note else [],
     )
 
 
-def _planned(log: RunLog, suites: Mapping[str, Suite]) -> pd.DataFrame:
+def _planned(header: RunHeader) -> pd.DataFrame:
+    suites = header.load_suites()
     table = Table(PLANNED)
-    for plan in log.header.plan(suites):
+    for plan in header.plan(suites):
         case = suites[plan.suite].case_by_key[plan.lang, plan.case_id]
         values = (*plan[:7], case.scenario, case.klass, plan.repetition, tuple(sorted(case.tags)))
         table.add(dict(zip(PLANNED, values, strict=True)))

@@ -78,7 +78,7 @@ DTYPES: Mapping[str, str] = {
     **dict.fromkeys([*GROUP, "case_id", "scenario", "case_class", *TEXTS, "tool", "raw_arguments"], "str"),
     **dict.fromkeys(["state", "tier", "role", "effect"], "str"),
     **dict.fromkeys(["code", "layer", "path", "expected", "actual", "reason"], "str"),
-    **dict.fromkeys(["repetition", "index", "turn"], "int64"),
+    **dict.fromkeys(["repetition", "index", "turn", "reply", "line", "position"], "int64"),
     **dict.fromkeys(["scored", *FACTS, "nested"], "bool"),
     **dict.fromkeys([*AMOUNTS, *COUNTS], "float64"),
     **dict.fromkeys([*FLAGS, "exact", "normalized"], "boolean"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from hashlib import blake2b
 
 from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.keys import AttemptKey, PlayerKey
@@ -12,6 +13,24 @@ from toolbench.domain.record import Attempt, TurnRecord
 
 TELLING = re.compile(r"[A-Za-z0-9]{6,}$")
 """An id whose last part is shorter says nothing: some servers count to a thousand and start again."""
+
+
+def replies(attempt: Attempt) -> Iterator[int]:
+    """Yield a number for each reply of a played attempt whose id tells something.
+
+    Replies of the same player and id have the same number, so that two readers of parts of a log can see
+    from few bytes whether they have met one reply (63 bits of a hash of player and id).
+    """
+    if attempt.status == "ok":
+        for turn in attempt.turns:
+            if id_ := _telling(turn):
+                name = "\0".join((*attempt.key.player, id_)).encode("utf-8", "surrogatepass")
+                yield int.from_bytes(blake2b(name, digest_size=8).digest()) >> 1
+
+
+def _telling(turn: TurnRecord) -> str | None:
+    id_ = turn.decision.response_id
+    return id_ if id_ is not None and TELLING.search(id_) else None
 
 
 class Replies:
@@ -28,6 +47,8 @@ class Replies:
         The same request has then got a reply of the same id and content. An id that comes again with another
         content is only counted.
         """
+        if attempt.status != "ok":
+            return None
         firsts = [self._first(attempt.key, turn) for turn in attempt.turns]
         if not firsts or None in firsts:
             return None
@@ -36,8 +57,8 @@ class Replies:
 
     def _first(self, key: AttemptKey, turn: TurnRecord) -> AttemptKey | None:
         """Return the other attempt that has had this very reply; remember it when there is none."""
-        id_ = turn.decision.response_id
-        if id_ is None or not TELLING.search(id_):
+        id_ = _telling(turn)
+        if id_ is None:
             return None
         said = [turn.decision.text, [[call.name, call.raw_arguments] for call in turn.decision.calls]]
         mine = turn.request_hash, sha256(canonical_json(said))

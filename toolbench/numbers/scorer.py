@@ -51,11 +51,17 @@ class Scorer:
         tariffs = {PlayerKey.of(player): Tariff.of(player) for player in header.players}
         return cls(header.load_suites(), header.load_conditions(), tariffs, said)
 
-    def judged(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
-        """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict."""
+    def sampled(self, attempt: Attempt) -> tuple[Row, Verdict | None]:
+        """Do as :meth:`judged` with attempts as they come: one whose replies came before is no sample."""
+        return self.judged(attempt, self.replies.came_before(attempt))
+
+    def judged(self, attempt: Attempt, first: AttemptKey | None = None) -> tuple[Row, Verdict | None]:
+        """Return the row of an attempt, columns :data:`toolbench.numbers.rows.ATTEMPT`, and its verdict.
+
+        ``first`` is the attempt that has had all its replies before, if there is one: then it has no verdict.
+        """
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
         suite, condition = self.suites[attempt.suite], self._conditions[attempt.condition]
-        first = self.replies.came_before(attempt) if attempt.status == "ok" else None
         if first is None:
             judged = judge(attempt, suite, condition, said=self._said.get(attempt.key, {}))
         else:

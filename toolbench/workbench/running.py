@@ -46,7 +46,7 @@ class LiveRun:
 
     def add(self, attempt: Attempt) -> None:
         """Judge one more attempt."""
-        row, _ = self._scorer.judged(attempt)
+        row, _ = self._scorer.sampled(attempt)
         self._fresh.add(row)
         self._frame = None
 
