@@ -10,7 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from toolbench.domain import extensions
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME
+from toolbench.domain.record import Attempt
 from toolbench.judging import score
 from toolbench.numbers import cache, shards
 from toolbench.numbers.frames import ScoredRun, load, load_run
@@ -37,9 +40,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     judge = Scorer.judged
 
-    def noted(self: Scorer, attempt: object) -> object:
-        names.append(attempt.case_id)  # type: ignore[attr-defined]
-        return judge(self, attempt)  # type: ignore[arg-type]
+    def noted(self: Scorer, attempt: Attempt, *first: AttemptKey | None) -> object:
+        names.append(attempt.case_id)
+        return judge(self, attempt, *first)
 
     monkeypatch.setattr(Scorer, "judged", noted)
     return names
@@ -73,6 +76,17 @@ def test_parts_judged_in_processes_of_their_own_are_the_whole(
     lines = len(path.read_text().splitlines())
     assert len(seen) == 2
     assert seen[-1] == (lines, lines)
+
+
+def test_what_one_process_alone_has_registered_is_neither_handed_on_nor_kept(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolbench.numbers.frames.IN_PROCESSES", 0)
+    monkeypatch.setattr("toolbench.numbers.frames.score_parts", lambda *parts: pytest.fail("handed on"))
+    monkeypatch.setattr(extensions, "_decorated", dict(extensions._decorated))
+    extensions.extension("normalizers", "loud", "1")(str.upper)
+    load_run(run)
+    assert os.listdir(run) == [LOG_NAME]
 
 
 @pytest.mark.parametrize("size", [1, 5_000, 10**9])

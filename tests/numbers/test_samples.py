@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pandas as pd
 import pytest
 
 from tests.adapters.support import chat, chat_call
 from tests.support import delivery, make_case
 from toolbench.domain.config import Config
+from toolbench.domain.log import LOG_NAME
+from toolbench.numbers import cache, frames
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
@@ -73,6 +77,38 @@ def test_a_reply_that_comes_twice_is_one_sample(tmp_path: Path, monkeypatch: pyt
     told = score_table(tmp_path / "r")
     assert "cache: p/m/chat_completions: 2 attempts" in told
     assert "cached answers" in told
+
+
+def test_parts_of_a_log_know_of_each_others_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["It is in transit.", "It is in transit.", "It is in transit, I see.", "It is in transit."]
+    whole = played(tmp_path / "r", monkeypatch, ["cmpl-aaaaaaaa"] * 3 + ["cmpl-bbbbbbbb"], texts)
+    assert whole.attempts["status"].tolist() == ["ok", "cached", "ok", "ok"]
+    assert len(whole.reused) == 2
+    assert not whole.calls["repetition"].eq(1).any()
+    monkeypatch.setattr(frames, "IN_PROCESSES", 0)
+    monkeypatch.setattr(frames, "LEAST_PART", whole.log.path.stat().st_size // 2)
+    parts = load_run(tmp_path / "r")
+    for name in ("attempts", "calls", "findings"):
+        pd.testing.assert_frame_equal(getattr(parts, name), getattr(whole, name))
+    assert parts.reused == whole.reused
+
+
+def test_kept_verdicts_know_of_replies_that_came_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(cache, "WORTH_KEEPING", 0)
+    whole = played(tmp_path / "r", monkeypatch, ["cmpl-aaaaaaaa"] * 3 + ["cmpl-bbbbbbbb"])
+    log = tmp_path / "r" / LOG_NAME
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:3]))
+    shutil.rmtree(tmp_path / "r" / cache.FOLDER)
+    assert load_run(tmp_path / "r").attempts["status"].tolist() == ["ok", "cached"]
+    log.write_text("".join(lines))
+    grown = load_run(tmp_path / "r")
+    for name in ("attempts", "calls", "findings"):
+        pd.testing.assert_frame_equal(getattr(grown, name), getattr(whole, name))
+    assert grown.reused == whole.reused
 
 
 def test_an_id_with_another_text_is_a_sample_and_a_warning(

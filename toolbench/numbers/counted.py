@@ -29,9 +29,9 @@ def samples(log: RunLog, scorer: Scorer, frames: Mapping[str, pd.DataFrame]) -> 
     An attempt made again has the verdict of its last record, and what the earlier ones cost. One whose
     replies were another's has none; ``scorer.replies`` then tells of it.
     """
-    attempts = frames["attempts"]
+    attempts, replies = frames["attempts"], frames["replies"]
     again = attempts[attempts.duplicated(KEY, keep=False)]
-    met = attempts[_at(attempts).isin(_at(frames["replies"][frames["replies"].duplicated("reply", keep=False)]))]
+    met = attempts[_at(attempts).isin(_at(replies[replies.duplicated("reply", keep=False)]))]
     changed, last = dict(places(again)), dict(places(pd.concat([met, again])))
     rows = Collected(scorer)
     for attempt in log.chosen(last):
@@ -50,5 +50,6 @@ def samples(log: RunLog, scorer: Scorer, frames: Mapping[str, pd.DataFrame]) -> 
     }
 
 
-def _at(frame: pd.DataFrame) -> pd.MultiIndex:
-    return pd.MultiIndex.from_frame(frame[PLACE])
+def _at(frame: pd.DataFrame) -> pd.Series[int]:
+    """Return a number for each place; a line holds one record, or a few glued together."""
+    return frame["line"] * 2**20 + frame["position"]
