@@ -50,6 +50,7 @@ from .extensions import OWN as OWN
 from .extensions import Check as Check
 from .extensions import extension as extension
 from .extensions import extensions_of as extensions_of
+from .extensions import is_local as is_local
 from .extensions import versions_of as versions_of
 from .extensions import wire_of as wire_of
 from .files import append_text as append_text
