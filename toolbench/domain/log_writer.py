@@ -23,7 +23,8 @@ from toolbench.domain.log import LOG_NAME, BadLine
 from toolbench.domain.record import Attempt, Resumed, RunHeader
 from toolbench.errors import LogError
 
-Record = RunHeader | Attempt | Resumed
+Record = RunHeader | Attempt | Resumed | bytes
+"""What becomes a line; bytes are one already, without its end."""
 _Job = tuple[Record, "Future[None]"]
 BATCH = 256
 """Lines that are written together at most."""
@@ -169,6 +170,8 @@ class LogWriter:
 
     def _line(self, record: Record) -> bytes:
         # The transport has redacted what it received; this is the second lock on the same door.
+        if isinstance(record, bytes):
+            return self._redact(record.decode()).encode() + b"\n"
         data = record.to_json()
         try:
             return self._redact(json.dumps(data, ensure_ascii=False, allow_nan=False)).encode() + b"\n"

@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolbench.adapters import Request, adapter_for
+from toolbench.adapters import adapter_for
 from toolbench.adapters.profiles import dialect_of
-from toolbench.domain.canonical import canonical_json, sha256
-from toolbench.domain.config import Config, ModelConfig, decides_verdicts
+from toolbench.domain.config import Config, decides_verdicts
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, RunLog
@@ -22,17 +21,15 @@ from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, ToolbenchError
-from toolbench.running.baselines import Player, baseline
 from toolbench.running.budget import Budget
-from toolbench.running.conversation import Stage
-from toolbench.running.engine import Line, line_to
+from toolbench.running.crew import Crew, LocalCrew
 from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.hosts import check_live
 from toolbench.running.patience import GIVEN_UP
-from toolbench.running.play import AttemptBudgetReached, Consent, Send, play
-from toolbench.running.redaction import Redactor, extra_headers, key_of, redactor_for
+from toolbench.running.redaction import extra_headers, key_of, redactor_for
+from toolbench.running.stand import Matrix, Played
 from toolbench.running.summary import RunSummary
-from toolbench.running.transport import Response, Transport
+from toolbench.running.transport import Transport
 
 HEARTBEAT = 0.2
 """Seconds between wake-ups of the event loop: an interrupt takes effect only when the loop wakes."""
@@ -43,9 +40,6 @@ HOPELESS = frozenset(
 """Transport codes that the next attempt will meet as well; ``connect`` has had all the patience there is."""
 
 GIVE_UP_AFTER = 3
-
-OWN_PARTS = ("contract", "executor", "rules", "distractors")
-"""Parts of a suite whose hashes every attempt carries."""
 
 
 async def run_matrix(
@@ -123,8 +117,13 @@ async def run_matrix(
         if interleaved:
             place = {case: number for number, case in enumerate(dict.fromkeys(_case(one) for one in plan))}
             todo.sort(key=lambda planned: (planned.repetition, place[_case(planned)]))
-        matrix = _Matrix(config, header, writer, redactor, summary, budget, on_attempt, on_wait)
-        await matrix.run(todo)
+        crew = LocalCrew(
+            Matrix(config, header),
+            Transport(redactor, config.timeouts, config.retries, on_wait=on_wait),
+            budget,
+            on_wait or (lambda _: None),
+        )
+        await _Pass(config, writer, summary, budget, on_attempt).run(todo, crew)
     return summary
 
 
@@ -191,150 +190,73 @@ def _in_a_thread(work: Callable[[], Coroutine[Any, Any, RunSummary]]) -> RunSumm
     return outcome.result()
 
 
-class _Matrix:
+class _Pass:
     """One pass over the attempts still to be made."""
 
     def __init__(
         self,
         config: Config,
-        header: RunHeader,
         writer: LogWriter,
-        redactor: Redactor,
         summary: RunSummary,
         budget: Budget,
         on_attempt: Callable[[Progress], None] | None,
-        on_wait: Callable[[str], None] | None,
     ) -> None:
         self._config = config
-        self._header = header
         self._writer = writer
-        self._redactor = redactor
         self._summary = summary
-        self._on_attempt = on_attempt
-        self._on_wait = on_wait
-        self._told: set[str] = set()
-        self._suites = header.load_suites()
-        self._conditions = header.load_conditions()
         self._budget = budget
+        self._on_attempt = on_attempt
         self._hopeless = self._player_done = self._player_total = 0
 
-    async def run(self, todo: Sequence[AttemptKey]) -> None:
+    async def run(self, todo: Sequence[AttemptKey], crew: Crew) -> None:
         # What earlier sessions have spent may be all there is.
         self._summary.stopped = self._budget.reached()
         heart = asyncio.create_task(_beat())
         try:
-            settings = self._config.timeouts, self._config.retries
-            async with Transport(self._redactor, *settings, on_wait=self._on_wait) as transport:
+            async with crew:
                 for player in self._config.players:
                     mine = [planned for planned in todo if planned.player == player.key]
                     if mine and self._summary.stopped is None:
-                        await self._run_player(player, mine, transport)
+                        self._hopeless, self._player_done, self._player_total = 0, 0, len(mine)
+                        await crew.play(player, self._wanted(mine), self._record)
+        except ExceptionGroup as errors:
+            # One seat's full disk is everybody's: it is reported once, as itself.
+            raise _cause(errors) from None
         finally:
             heart.cancel()
 
-    async def _run_player(
-        self, player: ModelConfig, todo: Sequence[AttemptKey], transport: Transport
-    ) -> None:
-        self._hopeless = self._player_done = 0
-        self._player_total = len(todo)
-        fatal: BaseException | None = None
-        queue = iter(todo)
-        try:
-            way = line_to(player, self._config.root, self._on_wait)
-            async with way as line, asyncio.TaskGroup() as group:
-                for _ in range(min(player.parallelism or self._config.parallelism, len(todo))):
-                    group.create_task(self._work(line, queue, transport))
-        except* Exception as errors:
-            # One worker's full disk is everybody's: it is reported once, as itself.
-            fatal = _cause(errors)
-        if fatal is not None:
-            raise fatal
-
-    async def _work(self, line: Line, queue: Iterator[AttemptKey], transport: Transport) -> None:
-        for planned in queue:
-            name = str(planned.player)
-            if self._summary.stopped or name in self._summary.abandoned:
+    def _wanted(self, mine: Sequence[AttemptKey]) -> Iterator[AttemptKey]:
+        """Yield attempts for as long as it makes sense to make more."""
+        for planned in mine:
+            if self._summary.stopped or str(planned.player) in self._summary.abandoned:
                 return
-            attempt = await self._play(line, planned, transport)
-            gone = line.closed or (transport.given_up(line.model) if line.model.kind != "baseline" else None)
-            if gone:
-                self._summary.abandoned[name] = gone
-            if attempt.stop == GIVEN_UP and not attempt.turns:
-                # Nothing was sent for it: it was not made.
-                return
-            # A run that is stopped now has still made this attempt: the line goes out in any case.
-            await asyncio.shield(asyncio.wrap_future(self._writer.submit(attempt)))
-            self._summary.made += 1
-            self._summary.count(attempt)
-            self._summary.transport_errors += attempt.status == "transport_error"
-            self._summary.judge_errors += attempt.status == "judge_error"
-            hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
-            self._hopeless = self._hopeless + 1 if hopeless else 0
-            if self._hopeless >= GIVE_UP_AFTER and attempt.error:
-                self._summary.abandoned[name] = str(attempt.error["message"])
-            self._summary.stopped = self._budget.reached()
-            if self._on_attempt:
-                done = self._summary.made + self._summary.skipped
-                self._player_done += 1
-                progress = Progress(attempt, done, self._summary.total, self._player_done, self._player_total)
-                self._on_attempt(progress)
+            yield planned
 
-    async def _play(self, line: Line, planned: AttemptKey, transport: Transport) -> Attempt:
-        model = line.model
-        suite = self._suites[planned.suite]
-        case = suite.case_by_key[planned.lang, planned.case_id]
-        condition = self._conditions[planned.condition]
-        adapter = adapter_for(model.protocol)
-        seen = suite.of(case)
-        stage = Stage(seen, case, condition, model, adapter, self._config.loop_limit)
-        send: Send
-        if model.kind == "baseline":
-            seed = int(sha256([self._config.seed, list(planned.texts)])[:8], 16)
-            send = _in_process(baseline(model.model, seen.contract, case.lang, seed))
-        else:
-            send = self._limited(
-                lambda request: line.send(lambda there: transport.send(there, adapter, request)), model
-            )
-        hashes = {
-            **{name: suite.hashes[name] for name in OWN_PARTS if name in suite.hashes},
-            "prompt": sha256(suite.system(case, condition.prompt)),
-            "case": case.hash,
-            "config": str(self._header.hashes["config"]),
-            **({"header": self._header.seal} if self._header.seal else {}),
-        }
-        if condition.descriptions:
-            hashes["descriptions"] = suite.hashes[f"descriptions.{condition.descriptions}"]
-        # A baseline calls whatever comes to hand: it never writes for real.
-        may_write = self._config.may_write and model.kind != "baseline"
-        consent = Consent(may_write, self._told_once)
-        return await play(stage, planned, self._header.run_id, hashes, send, consent)
-
-    def _told_once(self, line: str) -> None:
-        if line not in self._told and self._on_wait:
-            self._on_wait(line)
-        self._told.add(line)
-
-    def _limited(self, send: Send, model: ModelConfig) -> Send:
-        """Wrap a ``send`` with the budgets of the run and of one attempt."""
-        limits = self._config.budgets
-        loop = asyncio.get_running_loop()
-        made, started = 0, loop.time()
-
-        async def limited(request: Request) -> Response:
-            nonlocal made
-            if made >= limits.get("attempt_requests", float("inf")):
-                raise AttemptBudgetReached(f"budgets.attempt_requests of {made} is spent")
-            if loop.time() - started >= limits.get("attempt_seconds", float("inf")):
-                raise AttemptBudgetReached(
-                    f"budgets.attempt_seconds of {limits['attempt_seconds']:g} is spent"
-                )
-            made += 1
-            self._budget.request()
-            reply = await send(request)
-            self._budget.usage(model, adapter_for(model.protocol).usage(reply.body))
-            return reply
-
-        return limited
+    async def _record(self, played: Played) -> None:
+        """Put an attempt on disk, and then count and report it."""
+        attempt, name = played.attempt, str(played.attempt.key.player)
+        if played.gone:
+            self._summary.abandoned[name] = played.gone
+        if attempt.stop == GIVEN_UP and not attempt.turns:
+            # Nothing was sent for it: it was not made.
+            return
+        # A run that is stopped now has still made this attempt: the line goes out in any case.
+        written = self._writer.submit(attempt if played.line is None else played.line)
+        await asyncio.shield(asyncio.wrap_future(written))
+        self._summary.made += 1
+        self._summary.count(attempt)
+        self._summary.transport_errors += attempt.status == "transport_error"
+        self._summary.judge_errors += attempt.status == "judge_error"
+        hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
+        self._hopeless = self._hopeless + 1 if hopeless else 0
+        if self._hopeless >= GIVE_UP_AFTER and attempt.error:
+            self._summary.abandoned[name] = str(attempt.error["message"])
+        self._summary.stopped = self._budget.reached()
+        if self._on_attempt:
+            done = self._summary.made + self._summary.skipped
+            self._player_done += 1
+            progress = Progress(attempt, done, self._summary.total, self._player_done, self._player_total)
+            self._on_attempt(progress)
 
 
 def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -352,14 +274,6 @@ def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _case(planned: AttemptKey) -> tuple[str, str, str]:
     return planned.suite, planned.lang, planned.case_id
-
-
-def _in_process(player: Player) -> Send:
-    async def send(request: Request) -> Response:
-        body = player(request.body)
-        return Response(status=200, headers={}, text=canonical_json(body), body=body, latency_ms=0.0)
-
-    return send
 
 
 def _make_folder(output: Path, resume: bool) -> None:
