@@ -93,7 +93,8 @@ def _certain(clause: Clause) -> bool:
     if len(clause.words) < _SHORT:
         return len(clause.words) > 1
     certain = clause.concepts & {"pointing", "staff"} or clause.lemmas & {"i", "я"}
-    return clause.actor is not Actor.UNSAID and bool(clause.values or certain)
+    mine = clause.actor is Actor.ASSISTANT
+    return mine or (clause.actor is not Actor.UNSAID and bool(clause.values or certain))
 
 
 def _denials(
@@ -206,13 +207,13 @@ def _other_details(
     told = [record for record in made if acts(said.clause, action(tools[record.tool], lang))]
     if not (said.done and told):
         return None
-    wrong = [_differs(tools[record.tool], record, sentence, given) for record in told]
+    wrong = [_differs(tools[record.tool], record, sentence, given, lang) for record in told]
     if all(wrong):
         return _finding("wrong_owner", at, said.clause, f"{told[0].tool} was not made for {wrong[0]}")
     return None
 
 
-def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], given: Given) -> str:
+def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], given: Given, lang: str) -> str:
     """Return what a sentence says of a write that its arguments and result contradict, or an empty text."""
     text = normalize(" ".join(clause.text for clause in sentence))
     content = f"{dict(record.arguments or {})} {record.result.content if record.result else ''}".upper()
@@ -228,6 +229,15 @@ def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], giv
         said = [c for c in choices if isinstance(c, str) and contains_any(text, (c, *synonyms.get(c, ())))]
         if said and value not in said:
             return str(said[0])
+        if tool.properties.get(argument, {}).get("type") == "integer":
+            named = [
+                c
+                for c in sentence
+                if contains_any(normalize(c.text), tool.ask_words.get(argument, {}).get(lang, ()))
+            ]
+            numbers = [v for c in named for v in c.values if v.kind == "number" and v.unit is None]
+            if numbers and all(number.low != value for number in numbers):
+                return f"{argument} {numbers[0].spelled}"
     others = [(name, owner) for name, owner in given.aliases if contains(text, name)]
     if others and not any(owner in content for _, owner in others):
         return others[0][0]

@@ -71,6 +71,8 @@ class Given:
         Units and currencies that anybody has mentioned, with a number or without.
     wrote
         Whether a write succeeded.
+    failed
+        Whether any call failed.
     users, told_concepts
         What the user said, normalised, and in concepts.
     """
@@ -89,6 +91,7 @@ class Given:
     users: str = ""
     told_concepts: frozenset[str] = frozenset()
     wrote: bool = False
+    failed: bool = False
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
@@ -242,6 +245,7 @@ def _given(words: Words, before: _Conversation) -> Given:
             one.succeeded and one.tool in words.tools and words.tools[one.tool].effect == "write"
             for one in before.results
         ),
+        failed=not all(one.succeeded for one in before.results),
         users=normalize("\n".join(before.users)),
         told_concepts=_concepts(users),
         units=_units([*users, *results], lang)

@@ -21,6 +21,8 @@ from toolbench.judging.wording import action, acts
 _WHOLE = 100
 """The whole, in per cent: a way of speaking."""
 DURATIONS = frozenset({"second", "minute", "hour"})
+TERMS = frozenset({"hour", "day", "week", "month", "year"})
+"""Units of a term: even a small number of them counts nothing of the answer itself."""
 SMALL = 10
 """Bare numbers below it count things of the answer itself ("two options")."""
 
@@ -72,7 +74,7 @@ def _value(value: Value, clause: Clause, label: str | None, given: Given, at: st
             return
         reason = f"{value.spelled} is in nothing the user, the context or a tool said"
         yield _finding("invented_value", at, "values that were given", value.spelled, reason)
-    elif not _small(value) and given.unit_differs(value):
+    elif (not _small(value) or value.unit in TERMS) and given.unit_differs(value):
         units = {one.unit or "" for one in given.values if given.same(value, one)}
         reason = f"the number was given in {', '.join(sorted(units))}"
         yield _finding("wrong_unit", at, ", ".join(sorted(units)), value.spelled, reason)
@@ -203,6 +205,10 @@ def _of_another(clause: Clause, what: str, entity: str, at: str) -> Finding:
 def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
     """Judge states: one that nobody gave is invented; one that a result gave must not be denied."""
     words = lexicon(read_as(given.lang))
+    lately = clause.mood in SAYING and clause.tense is not Tense.PAST
+    if lately and "outage" in clause.concepts - given.concepts and not given.failed:
+        reason = "no call failed, and nothing says that a service is out of order"
+        yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
     about = _only_identifier(clause)
     if about and clause.mood is Mood.ASSERTED and clause.tense is not Tense.FUTURE:
         for said in sorted(clause.concepts & {*words.states, "not_found"} - given.told_concepts):

@@ -203,6 +203,7 @@ def check_questions(
         clause.sentence for clause in reading.clauses if given.repeats(clause) or _MARKS & set(clause.text)
     }
     polite = quoted | {clause.sentence for clause in reading.clauses if "courtesy" in clause.concepts}
+    chosen = {clause.sentence for clause in reading.clauses if "choice" in clause.concepts}
     for clause in reading.clauses:
         if (
             given.repeats(clause)
@@ -211,7 +212,7 @@ def check_questions(
             or not _demands(clause)
         ):
             continue
-        if ("choice" in clause.concepts or len(clause.words) <= _SHORT) and results:
+        if (clause.sentence in chosen or len(clause.words) <= _SHORT) and results:
             continue
         hit = _hits(_text_of(reading, {clause.sentence}), known)
         if hit & wanted or clause.sentence in back or (failed and _about_the_failure(clause, hit, results)):

@@ -81,6 +81,7 @@ def _await_answers(told: Sequence[Sequence[Sense]]) -> None:
     for at, senses in enumerate(told):
         beside = [s for near in (told[at - 1 : at], told[at + 1 : at + 2]) for one in near for s in one]
         asks = any(s.mood is Mood.REQUESTED and (s.is_("informing") or s.is_("needed")) for s in beside)
+        consent = any(s.mood is Mood.REQUESTED and s.is_("consent") for s in beside)
         for sense in senses:
             promise = sense.mood is Mood.ASSERTED and sense.tense is Tense.FUTURE and not sense.denied
             if (
@@ -89,6 +90,9 @@ def _await_answers(told: Sequence[Sequence[Sense]]) -> None:
                 and sense.actor is Actor.ASSISTANT
                 and set(sense.predicates) & grammar("looking")
             ):
+                sense.mood = Mood.OFFERED
+            elif consent and promise and sense.actor in (Actor.ASSISTANT, Actor.UNSAID):
+                # «Обращение будет закрыто. Жду вашего подтверждения.»
                 sense.mood = Mood.OFFERED
 
 
@@ -213,6 +217,9 @@ def _waits(sense: Sense) -> bool:
     """Whether a clause sets out what the user must say or do first."""
     if sense.mood is Mood.REQUESTED:
         return not sense.is_("retrying")
+    if sense.heads and all(h.pos == "INFN" and h.act in grammar("informing") for h in sense.heads):
+        # «назвать курс, и я посчитаю»
+        return True
     if sense.mood is Mood.ASKED and sense.heads:
         return True
     if any(h.lemma in grammar("willing") and h.has("2per") for h in sense.heads):

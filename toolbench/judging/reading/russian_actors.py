@@ -21,7 +21,10 @@ def is_courtesy(word: Token) -> bool:
 def find_actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, bool]:
     """Return who acts, and whether a clause without a subject of its own takes the one before it."""
     verbs = [h for h in heads if h.pos == "VERB" and not is_courtesy(h)]
-    for word in words:
+    for before, word in zip([None, *words], words, strict=False):
+        if before is not None and before.pos == "PREP":
+            # «успеет к вам»
+            continue
         if word.pos == "NPRO" and (word.has("1per") or word.has("2per")) and word.form.tags & _AGENT:
             by = word.has("ablt") and any(h.pos == "PRTS" for h in heads)
             needs = word.has("datv") and any(

@@ -129,7 +129,9 @@ def _begins(part: Part, current: Part) -> bool:
     subjects = [w for w in part.words if w.kind == "identifier"]
     if part.predicative:
         goes_on = current.nominal and part.link in (",", "—", "–", "-") and not _has_subject(part)
-        return current.predicative or bool(own and subjects) or (current.nominal and not goes_on)
+        concludes = part.link in _CONCLUDING and current.kind is Kind.MAIN and _is_sentence(current)
+        told = current.predicative or concludes or (current.nominal and not goes_on)
+        return told or bool(own and subjects)
     if part.link == "а" and any(w.lemma == "не" for w in current.words):
         return True
     content = _content(part)
@@ -161,6 +163,17 @@ def _content(part: Part) -> list[Token]:
 def _is_nominal(part: Part) -> bool:
     content = _content(part)
     return len(content) > 1 and (_is_pronoun(content[0]) or _is_labelled(content))
+
+
+_CONCLUDING = frozenset({"поэтому", "но", "а", "однако", "зато", "значит"})
+"""Conjunctions that join sentences, not words."""
+
+
+def _is_sentence(part: Part) -> bool:
+    """Whether words without a verb say something of something: «заказ ещё в пути»."""
+    content = _content(part)
+    subject = any(_is_subject(w) or w.kind == "identifier" for w in content[:2])
+    return subject and any(w.pos in ("PREP", "ADJF") or _is_value(w) for w in content[1:])
 
 
 def _is_labelled(content: Sequence[Token]) -> bool:
@@ -220,14 +233,14 @@ def _segments(words: Sequence[Token]) -> Iterator[Part]:
 def _finished(part: Part) -> Iterator[Part]:
     if part.words:
         part.kind = _kind(part)
-        said = any(is_predicate(w) for w in part.words) or any(map(_cannot, part.words, part.words[1:]))
+        said = any(is_predicate(w) for w in part.words) or any(map(_governs, part.words, part.words[1:]))
         part.predicative = part.kind not in (Kind.MAIN, Kind.INTERJECTION) or said
         yield part
 
 
-def _cannot(word: Token, following: Token) -> bool:
-    """Whether «не» before an infinitive says that it cannot be done («цену не узнать»)."""
-    return word.lemma == "не" and following.pos == "INFN"
+def _governs(word: Token, following: Token) -> bool:
+    """Whether an infinitive is the predicate: «цену не узнать», «по нему удобно уточнять»."""
+    return following.pos == "INFN" and (word.lemma == "не" or word.form.plain in grammar("evaluating"))
 
 
 def _closed(words: Sequence[Token], at: int, closing: str) -> int | None:
@@ -254,7 +267,8 @@ def _is_break(words: Sequence[Token], at: int) -> bool:
 
 def _is_particle(word: Token, current: Part) -> bool:
     """Whether «и» joins words or only stresses one («как вы и просили»): no predicate stands before it."""
-    return word.lemma == "и" and bool(current.words) and not any(is_predicate(w) for w in current.words)
+    before = [w for w in current.words if w.kind != "mark"]
+    return word.lemma == "и" and bool(before) and not any(is_predicate(w) for w in before)
 
 
 def _is_joint(words: Sequence[Token], at: int) -> bool:

@@ -194,6 +194,14 @@ def unit_at(words: Sequence[Token], at: int) -> tuple[str, int, bool] | None:
         name = _names_of(group).get(word.lemma) or _names_of(group).get(word.text.lower())
         if name:
             end = at + 1
+            if (
+                group == "currencies"
+                and end < len(words)
+                and words[end].form.place
+                and words[end].has("gent")
+            ):
+                # «долларов США»
+                end += 1
             # The point of «руб.» inside a sentence belongs to the unit.
             if mark_at(words, end, ".") and end + 1 < len(words) and not words[end + 1].text[:1].isupper():
                 end += 1

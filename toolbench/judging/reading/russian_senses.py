@@ -149,7 +149,7 @@ def _is_denied(sense: Sense, finite: Sequence[Token]) -> bool:
                 continue
             reaches = (
                 follower in sense.heads
-                or verbless
+                or (verbless and follower.pos != "PRTF")
                 or sense.part.link == "не…а"
                 or (follower.pos == "PREP" and _is_personal(words, follower))
                 or (follower.pos in _ADVERBS and any(w in sense.heads for w in words[at + 2 : at + 4]))
