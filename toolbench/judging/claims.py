@@ -230,12 +230,10 @@ def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], giv
         if said and value not in said:
             return str(said[0])
         if tool.properties.get(argument, {}).get("type") == "integer":
-            named = [
-                c
-                for c in sentence
-                if contains_any(normalize(c.text), tool.ask_words.get(argument, {}).get(lang, ()))
-            ]
-            numbers = [v for c in named for v in c.values if v.kind == "number" and v.unit is None]
+            words = tool.ask_words.get(argument, {}).get(lang, ())
+            named = [clause for clause in sentence if contains_any(normalize(clause.text), words)]
+            values = [value for clause in named for value in clause.values]
+            numbers = [one for one in values if one.kind == "number" and one.unit is None]
             if numbers and all(number.low != value for number in numbers):
                 return f"{argument} {numbers[0].spelled}"
     others = [(name, owner) for name, owner in given.aliases if contains(text, name)]

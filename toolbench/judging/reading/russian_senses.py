@@ -189,7 +189,9 @@ def is_completed(
     managed = any(h.act in grammar("managed") and h.has("past") for h in heads)
     managed = managed and not _is_of_a_thing(heads, words)
     if infinitives:
-        return managed
+        # «Попросил курьера приехать» is done by itself.
+        told = any(w.act in grammar("commanding") and w.has("past", "perf") for w in finite)
+        return managed or told
     if future:
         return False
     return managed or any(
