@@ -231,8 +231,8 @@ def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], giv
             return str(said[0])
         if tool.properties.get(argument, {}).get("type") == "integer":
             words = tool.ask_words.get(argument, {}).get(lang, ())
-            named = [clause for clause in sentence if contains_any(normalize(clause.text), words)]
-            values = [value for clause in named for value in clause.values]
+            about = [clause for clause in sentence if contains_any(normalize(clause.text), words)]
+            values = [value for clause in about for value in clause.values]
             numbers = [one for one in values if one.kind == "number" and one.unit is None]
             if numbers and all(number.low != value for number in numbers):
                 return f"{argument} {numbers[0].spelled}"
