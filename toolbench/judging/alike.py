@@ -20,7 +20,7 @@ _BASE = {
 def same(stated: Value, given: Value, known: Collection[date] = ()) -> bool:
     """Whether a stated value is a given one, in another spelling, rounding or part of it.
 
-    ``known`` are the full dates given, from which "in two days" is counted. Money and
+    ``known`` are the days from which "in two days" may be counted. Money and
     quantities are compared in a common unit where there is one; a bare number may be an hour.
     """
     if stated.kind in ("identifier", "contact", "name") or given.kind in ("identifier", "contact", "name"):
@@ -100,7 +100,8 @@ def _same_date(stated: Value, given: Value, known: Collection[date]) -> bool:
         if stated.text == given.text:
             return True
         shift = timedelta(days=int(stated.text))
-        return any(day + shift in known for day in known)
+        days = [day + shift for day in known]
+        return any(day.isoformat().endswith(given.text.lstrip("-")) for day in days)
     if stated.text[0] == "-" or given.text[0] == "-":
         return stated.text[-5:] == given.text[-5:]
     return given.text in (stated.text, f"{stated.text[:4]}-{stated.text[8:]}-{stated.text[5:7]}")

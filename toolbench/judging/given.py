@@ -99,11 +99,9 @@ class Given:
         return self.named(self.text)
 
     @cached_property
-    def dates(self) -> frozenset[date]:
-        """Full dates given."""
-        return frozenset(
-            date.fromisoformat(v.text) for v in self.values if v.kind == "date" and v.text[0].isdigit()
-        )
+    def counted_from(self) -> frozenset[date]:
+        """Days that "tomorrow" may be counted from: those the user or the context named, else any given."""
+        return _days(self.told) or _days(self.values)
 
     def named(self, text: str) -> frozenset[str]:
         """Return the known names (canonical) that a normalised text mentions."""
@@ -139,7 +137,7 @@ class Given:
 
     def same(self, stated: Value, given: Value) -> bool:
         """Whether a stated value is a given one."""
-        return same(stated, given, self.dates)
+        return same(stated, given, self.counted_from)
 
     def has(self, value: Value) -> bool:
         """Whether a value was given, its unit left aside."""
@@ -169,6 +167,12 @@ class Given:
         free = None in units and (value.kind != "money" or value.unit in self.units)
         free = free and value.unit != "percent"
         return not free and value.unit not in units
+
+
+def _days(values: Iterable[Value]) -> frozenset[date]:
+    return frozenset(
+        date.fromisoformat(one.text) for one in values if one.kind == "date" and one.text[0].isdigit()
+    )
 
 
 def _at(text: str, forms: Sequence[str]) -> list[int]:
