@@ -74,11 +74,8 @@ def _refund_details(case: Case, told: Told | None) -> Mapping[str, Any]:
 def _reschedule_topic(case: Case, told: Told) -> str | None:
     if told.tool == "find_order" and len(told.result.value["orders"]) > 1:
         return "find_order.several"
-    return (
-        "get_delivery_slots.none_fits"
-        if case.klass == "no_matching_slot" and told.tool[:3] == "get"
-        else None
-    )
+    none_fits = case.klass == "no_matching_slot" or ".not_free-" in case.id
+    return "get_delivery_slots.none_fits" if none_fits and told.tool[:3] == "get" else None
 
 
 def _reschedule_details(case: Case, told: Told | None) -> Mapping[str, Any]:
