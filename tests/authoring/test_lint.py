@@ -35,6 +35,7 @@ def good_suite() -> Suite:
                         "additionalProperties": False,
                     },
                     "effect": "read",
+                    "ask_words": {"phone": {"en": ["phone"]}},
                 },
                 {
                     "name": "book_slot",
@@ -50,6 +51,7 @@ def good_suite() -> Suite:
                         "additionalProperties": False,
                     },
                     "effect": "write",
+                    "actions": {"en": ["book", "reserve"]},
                     "synonyms": {"city": {"Kazan": ["Kazani", "Казань", "Казани"]}},
                 },
             ],
@@ -423,6 +425,12 @@ BAD_CASES: list[tuple[str, Change, int, str]] = [
         "has an argument 'colour'",
     ),
     (
+        "missing_field_without_words",
+        lambda s: s["tools"]["tools"][0].pop("ask_words"),
+        2,
+        "no tool on offer has ask_words of 'phone' in 'en'",
+    ),
+    (
         "missing_field_of_tool_not_on_offer",
         lambda s: s["cases"][1].update(tools=["book_slot"]),
         2,
@@ -573,6 +581,20 @@ BAD_FILES: list[tuple[str, Change, str, str, str]] = [
         "tools.json",
         '"ask_words"',
         "'colour' is not an argument of this tool",
+    ),
+    (
+        "write_without_actions",
+        lambda s: s["tools"]["tools"][1].pop("actions"),
+        "tools.json",
+        '"book_slot"',
+        "no actions for language 'en'",
+    ),
+    (
+        "actions_in_another_language_only",
+        lambda s: s["tools"]["tools"][1].update(actions={"ru": ["забронировать"]}),
+        "tools.json",
+        '"book_slot"',
+        "no actions for language 'en'",
     ),
     (
         "synonym_outside_enum",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from toolbench.authoring.ground import Ground
 from toolbench.authoring.lint_cases import lint_case
-from toolbench.authoring.lint_contract import lint_folder, lint_tools
+from toolbench.authoring.lint_contract import lint_actions, lint_folder, lint_tools
 from toolbench.authoring.lint_values import lint_own_tools
 from toolbench.authoring.problem import Problem, read_document
 from toolbench.domain.canonical import StrictJSONError, loads_strict
@@ -116,6 +116,7 @@ def _lint_suite(folder: Path, files: list[Path]) -> Iterator[Problem]:
     prompts = {path.name.split(".")[1] for path in folder.glob("prompt.*.md")}
     problems = list(lint_folder(folder, contract, tools, sorted(prompts)))
     yield from problems
+    yield from lint_actions(contract, tools, sorted({line.case.lang for line in read} & prompts))
     yield from _lint_labels(read, prompts)
     # What a case expects means nothing against a script or rules that are themselves refused.
     if not problems:

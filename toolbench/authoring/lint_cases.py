@@ -131,6 +131,11 @@ def _contradictions(stage: Moment, case: Case, contract: Contract) -> Iterator[s
     for name in expect.missing_fields:
         if name not in arguments:
             yield f".missing_fields: no tool on offer has an argument {name!r}"
+        elif not any(tool.ask_words.get(name, {}).get(case.lang) for tool in offered):
+            yield (
+                f".missing_fields: no tool on offer has ask_words of {name!r} in {case.lang!r}: "
+                "write how it is asked for, or a question for it is not recognised"
+            )
     if expect.parallel == "required" and len(expect.calls) < 2:
         yield f".parallel: required, but {len(expect.calls) or 'no'} call is expected"
 

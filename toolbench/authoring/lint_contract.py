@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from toolbench.domain.tool_script import NO_SCRIPT, Failure, Real, ScriptedResul
 from toolbench.domain.validation import build_validator, schema_patterns
 from toolbench.errors import SuiteError
 from toolbench.running.course_tools import IMPLEMENTATIONS
+
+UNSAID = "write the verbs that say it was done, or a claim of it cannot be told from other talk"
 
 
 def lint_tools(document: Document) -> Iterator[Problem]:
@@ -169,6 +171,15 @@ def _lint_real(
             )
     if result.name == "get_time" and script.now is None:
         yield document.problem((*at, "implementation"), "without now, its answer changes with the clock")
+
+
+def lint_actions(contract: Contract, tools: Document, langs: Iterable[str]) -> Iterator[Problem]:
+    """Yield the tools that change something and do not say how, in a language that there are cases in."""
+    for index, tool in enumerate(contract.tools):
+        for lang in langs:
+            if tool.effect == "write" and not tool.actions.get(lang):
+                reason = f"no actions for language {lang!r}: {UNSAID}"
+                yield tools.problem(("tools", index), reason)
 
 
 def lint_folder(folder: Path, contract: Contract, tools: Document, langs: Sequence[str]) -> Iterator[Problem]:

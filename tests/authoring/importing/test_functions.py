@@ -61,7 +61,11 @@ def test_a_modules_own_documented_functions_become_tools(here: Path) -> None:
     made = tools_of(here, "own_tools")
     assert {name: tool["effect"] for name, tool in made.items()} == {"search_trips": "read", "book": "write"}
     assert made["search_trips"]["parameters"]["required"] == ["city"]
-    assert made["book"]["guessed"] == {"effect": "the name says 'book'"}
+    assert made["book"]["guessed"] == {
+        "effect": "the name says 'book'",
+        "actions": "how 'book' of the name is said",
+        "ask_words": "from the arguments' names and descriptions",
+    }
     assert "undocumented: left out" in result.stderr
     assert "no docstring" in result.stderr
     assert lint([here / "contracts"]) == []

@@ -74,7 +74,9 @@ def test_what_the_official_types_write_is_understood(made: Any, by_alias: bool, 
     entry = tools_of(tmp_path, "shop")["get_order"]
     assert entry["description"] == TEXT
     assert entry["effect"] == "read"
-    assert entry["guessed"] == {"effect": "the name says 'get'"}
+    assert entry["guessed"]["effect"] == "the name says 'get'"
+    assert {"en", "ru"} == set(entry["actions"]) == set(entry["ask_words"]["order_id"])
+    assert sorted(entry["guessed"]) == ["actions", "ask_words", "effect"]
     suite = load_suite(tmp_path / "contracts/shop/tools.json", [])
     assert suite.contract.by_name["get_order"].issues({"order_id": "ORD-123456"}) == []
     assert [one.code for one in suite.contract.by_name["get_order"].issues({})] == ["missing_required"]
@@ -139,10 +141,10 @@ def test_annotations_are_better_guesses_and_what_is_told_is_none(tmp_path: Path)
     }  # fmt: skip
     assert made["get_rid"]["confirmation"] is True
     assert {name: sorted(tool.get("guessed", ())) for name, tool in made.items()} == {
-        "weather": ["description", "effect"],
-        "get_rid": ["confirmation", "description", "effect"],
-        "roll": ["description"],
-        "mine": [],
+        "weather": ["actions", "ask_words", "description", "effect"],
+        "get_rid": ["actions", "ask_words", "confirmation", "description", "effect"],
+        "roll": ["actions", "ask_words", "description"],
+        "mine": ["actions", "ask_words"],
     }
     assert "weather: title: left out" in result.stderr
     assert "weather: effect 'read' is a guess: its annotations say readOnlyHint" in result.stderr

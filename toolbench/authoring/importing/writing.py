@@ -10,6 +10,7 @@ from pathlib import Path
 
 from toolbench.authoring.ground import Ground
 from toolbench.authoring.importing.material import Material
+from toolbench.authoring.importing.said import worded
 from toolbench.authoring.importing.samples import sample
 from toolbench.authoring.lint import Problem, lint
 from toolbench.domain.canonical import JSON, canonical_json, too_deep
@@ -87,7 +88,7 @@ def check_name(name: str) -> None:
 
 def suite_files(material: Material, where: str) -> dict[str, str]:
     """Return the text of every file of a suite's folder."""
-    tools: dict[str, JSON] = {"version": VERSION, "note": material.origin, "tools": list(material.tools)}
+    tools: dict[str, JSON] = {"version": VERSION, "note": material.origin, "tools": worded(material.tools)}
     contract = Contract.from_json(tools, where)
     script = script_of(contract, material.outputs)
     validate(script, "executor", where)
@@ -101,7 +102,7 @@ def suite_files(material: Material, where: str) -> dict[str, str]:
 
 def ground_of(material: Material, where: str) -> Ground:
     """Return the suite of the material as lint sees it, before anything is written."""
-    tools = {"version": VERSION, "note": material.origin, "tools": list(material.tools)}
+    tools = {"version": VERSION, "note": material.origin, "tools": worded(material.tools)}
     contract = Contract.from_json(tools, where)
     rules = Rules.from_json({"version": VERSION})
     return Ground(contract, ToolScript.from_json(script_of(contract, material.outputs)), rules)
