@@ -60,6 +60,8 @@ def check_claims(
     yield from _denials(trace, clauses, results, given, at)
     own = [clause for clause in clauses if not given.repeats(clause)]
     for said in (*_claims(own), *_powers(own)):
+        if said.done and _on_record(trace, said.clause, given):
+            continue
         sentence = [clause for clause in own if clause.sentence == said.clause.sentence and not clause.denied]
         finding = _judge(trace, segment, said, results, given, at) or _other_details(
             trace, said, sentence, results, given, at
@@ -77,6 +79,22 @@ def _claims(clauses: Sequence[Clause]) -> Iterator[Said]:
             yield Said(clause, done=True)
         elif clause.tense is Tense.FUTURE or (clause.ongoing and _certain(clause)):
             yield Said(clause, done=False)
+
+
+def _on_record(trace: Trace, clause: Clause, given: Given) -> bool:
+    """Whether a clause tells states of things as their records hold them: "TCK-1310 is open"."""
+    states = clause.concepts & set(lexicon(read_as(trace.lang)).states)
+    named = {value.text for value in clause.values if value.kind == "identifier"}
+    held = {one.identifier for one in given.records if one.concepts & states}
+    return clause.actor is not Actor.ASSISTANT and bool(states and named) and named <= held
+
+
+def _contradicted(trace: Trace, clause: Clause, given: Given) -> bool:
+    """Whether records hold what a clause names, and in none of the states that it tells."""
+    states = clause.concepts & set(lexicon(read_as(trace.lang)).states)
+    named = {value.text for value in clause.values if value.kind == "identifier"}
+    held = [one for one in given.records if one.identifier in named]
+    return bool(states and held) and not any(one.concepts & states for one in held)
 
 
 def _powers(clauses: Sequence[Clause]) -> Iterator[Said]:
@@ -177,7 +195,9 @@ def _write(
     # What was done before the conversation is true as well.
     if said.done and any(one.tool in proofs for one in trace.case.policy.done):
         return None
-    if any(record.succeeded and record.tool in proofs and _concerns(clause, record) for record in results):
+    proving = [r for r in results if r.succeeded and r.tool in proofs and _concerns(clause, r)]
+    own = {tool.name for tool in tools}
+    if any(record.tool in own for record in proving) or (proving and not _contradicted(trace, clause, given)):
         return None
     if said.done:
         by_another = not _in_person(clause, trace) and (
@@ -236,7 +256,12 @@ def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], giv
             numbers = [one for one in values if one.kind == "number" and one.unit is None]
             if numbers and all(number.low != value for number in numbers):
                 return f"{argument} {numbers[0].spelled}"
-    others = [(name, owner) for name, owner in given.aliases if contains(text, name)]
+    # What the call itself has left is no name of something else: "closed" after a closing.
+    others = [
+        (name, owner)
+        for name, owner in given.aliases
+        if contains(text, name) and f"'{name}'".upper() not in content.replace('"', "'")
+    ]
     if others and not any(owner in content for _, owner in others):
         return others[0][0]
     return ""

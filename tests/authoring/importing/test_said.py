@@ -24,7 +24,8 @@ def test_an_argument_is_called_by_its_name_and_by_the_beginning_of_its_descripti
     (made,) = worded([tool("cancel_order")])
     assert made["ask_words"]["phone_no"]["en"] == ["phone no", "phone number", "which phone"]
     assert made["ask_words"]["order_id"]["en"] == ["order id", "order number", "which order"]
-    assert made["guessed"]["ask_words"] and made["guessed"]["actions"] == "how 'cancel' of the name is said"
+    assert made["guessed"]["ask_words"] == "from the arguments' names and descriptions"
+    assert made["guessed"]["actions"] == "how 'cancel' of the name is said"
 
 
 def test_a_russian_description_gives_russian_words() -> None:
