@@ -27,7 +27,7 @@ test: $(VENV)/.installed
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 	$(BIN)/nbstripout --verify --keep-id --extra-keys "metadata.papermill metadata.widgets cell.metadata.papermill" notebooks/*.ipynb
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # The root is this folder: notebooks and runs are both within reach.
 lab: $(VENV)/.installed
