@@ -205,6 +205,9 @@ NORMALIZERS: Mapping[str, Callable[[JSON], Meaning]] = {
 }
 
 
+_OWN = frozenset({*NORMALIZERS, ""})
+
+
 def normalizer(name: str) -> Callable[[JSON], Meaning]:
     """Return a normaliser by name, one of an extension included; a value without one means itself."""
     own = NORMALIZERS.get(name)
@@ -225,6 +228,17 @@ def normalizer(name: str) -> Callable[[JSON], Meaning]:
 
 def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
     """Return what an argument's value means by its declared normaliser, synonyms and unit."""
+    if isinstance(value, str) and is_own(tool, argument):
+        return _text_normalized(tool, argument, value)
+    return _normalized(tool, argument, value)
+
+
+def is_own(tool: ToolSpec, argument: str) -> bool:
+    """Whether an argument is read by toolbench itself, which always does it alike."""
+    return tool.normalizers.get(argument, "") in _OWN
+
+
+def _normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
     name = tool.normalizers.get(argument, "")
     found = _meant(name, value)
     for canonical, others in tool.synonyms.get(argument, {}).items():
@@ -236,8 +250,11 @@ def normalized(tool: ToolSpec, argument: str, value: JSON) -> Meaning:
     return Meaning(found.value, frozenset([unit])) if measured and unit else found
 
 
+_text_normalized: Callable[[ToolSpec, str, str], Meaning] = lru_cache(maxsize=16_384)(_normalized)
+
+
 def _meant(name: str, value: JSON) -> Meaning:
-    if isinstance(value, str) and (not name or name in NORMALIZERS):
+    if isinstance(value, str) and name in _OWN:
         return _text_meant(name, value)
     return normalizer(name)(value)
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from typing import Any
 
 from toolbench.domain.canonical import JSON
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.validation import json_path
 from toolbench.judging.alike import same
 from toolbench.judging.matching import Match, Matching
-from toolbench.judging.normalizers import amount, equal, normalized, number_of
+from toolbench.judging.normalizers import amount, equal, is_own, normalized, number_of
 from toolbench.judging.reading.prepare import prepared
 from toolbench.judging.reading.reader import forms_of, read, values_of
 from toolbench.judging.reading.statements import Value
@@ -140,11 +141,14 @@ def origins(trace: Trace, made: MadeCall, matching: Matching) -> Origins:
     if made.call.arguments is None or made.tool is None:
         return {}
     match = next((one for one in matching.matches if one.made is made), None)
-    given = sources(trace, made)
+    given, tool = sources(trace, made), made.tool
     return {
-        json_path(keys): (leaf, _origin(made.tool, str(keys[0]), leaf, given, match))
+        json_path(keys): (
+            leaf,
+            _origin(made.tool, str(keys[0]), json.dumps(leaf), given, _good(match, keys[0])),
+        )
         for keys, leaf in leaves(made.call.arguments)
-        if keys and keys[0] in made.tool.properties and not _left_open(match, str(keys[0]))
+        if keys and keys[0] in tool.properties and not _left_open(match, str(keys[0]))
     }
 
 
@@ -153,7 +157,16 @@ def _left_open(match: Match | None, argument: str) -> bool:
     return match is not None and match.expected.leaves_open(argument)
 
 
-def sources(trace: Trace, made: MadeCall) -> list[Source]:
+def _good(match: Match | None, argument: str | int) -> str:
+    """Return every leaf of the values that the case takes for an argument."""
+    if match is None:
+        return "[]"
+    name = str(argument)
+    gold = (match.expected.arguments.get(name), *match.expected.accept.get(name, ()))
+    return json.dumps([one for value in gold for _, one in leaves(value)])
+
+
+def sources(trace: Trace, made: MadeCall) -> tuple[Source, ...]:
     """Return everything the model had been given before it made a call."""
     told = {"user": USER, "assistant": HISTORY}
     found = [
@@ -167,7 +180,7 @@ def sources(trace: Trace, made: MadeCall) -> list[Source]:
     found += [
         (record.tool, record.result.content) for record in trace.results_before(made.turn) if record.result
     ]
-    return [_source(origin, text, trace.lang) for origin, text in found if text]
+    return tuple(_source(origin, text, trace.lang) for origin, text in found if text)
 
 
 def leaves(value: JSON, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], JSON]]:
@@ -182,9 +195,16 @@ def leaves(value: JSON, keys: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
         yield keys, value
 
 
-def _origin(
-    tool: ToolSpec, name: str, leaf: JSON, given: Sequence[Source], match: Match | None
-) -> str | None:
+def _found(tool: ToolSpec, name: str, *rest: Any) -> str | None:
+    # What a normaliser of an extension does may change under its name.
+    work = _origin if is_own(tool, name) else _origin.__wrapped__
+    return work(tool, name, *rest)
+
+
+@lru_cache(maxsize=16_384)
+def _origin(tool: ToolSpec, name: str, written: str, given: tuple[Source, ...], good: str) -> str | None:
+    """Return the origin of a leaf, given its JSON and that of expected ones; kept, for calls come again."""
+    leaf = json.loads(written)
     if _by_schema(tool.properties[name], leaf):
         return SCHEMA
     meant = normalized(tool, name, leaf)
@@ -203,11 +223,11 @@ def _origin(
         return SYNONYM
     if isinstance(leaf, str) and _derived(leaf, given):
         return DERIVED
-    gold = (match.expected.arguments.get(name), *match.expected.accept.get(name, ())) if match else ()
     # The value of an expression is no other spelling of it: who sends it has calculated in the head.
     kept = tool.normalizers.get(name) == "expression"
-    good = (one for value in gold for _, one in leaves(value))
-    alike = (equal(leaf, one) if kept else meant.meets(normalized(tool, name, one)) for one in good)
+    alike = (
+        equal(leaf, one) if kept else meant.meets(normalized(tool, name, one)) for one in json.loads(good)
+    )
     return EXPECTED if any(alike) else None
 
 

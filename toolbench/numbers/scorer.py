@@ -10,10 +10,12 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.condition import Condition
+from toolbench.domain.extensions import extensions_of
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.price import Tariff
 from toolbench.domain.record import Attempt, RunHeader
 from toolbench.domain.suite import Suite
+from toolbench.judging.essence import digest, essence
 from toolbench.judging.guard import Judged, judge
 from toolbench.judging.overruling import Said
 from toolbench.judging.score import Verdict
@@ -21,6 +23,8 @@ from toolbench.numbers.rows import DTYPES, attempt_row, case_facts, identity
 from toolbench.numbers.samples import Replies
 
 Row = dict[str, Any]
+KNOWN = 4096
+"""Verdicts kept in memory for conversations that are had again: repetitions of a case are near each other."""
 CHUNK = 4096
 """Rows kept as Python objects before they are packed into columns."""
 
@@ -42,6 +46,7 @@ class Scorer:
         self._conditions = conditions
         self._tariffs = tariffs
         self._said = said
+        self._known: dict[bytes | None, Judged] = {}
         self.replies = Replies()
         self._facts = functools.cache(self._facts_of)
 
@@ -63,12 +68,29 @@ class Scorer:
         facts = self._facts(attempt.suite, attempt.lang, attempt.case_id, attempt.condition)
         suite, condition = self.suites[attempt.suite], self._conditions[attempt.condition]
         if first is None:
-            judged = judge(attempt, suite, condition, said=self._said.get(attempt.key, {}))
+            judged = self._judge(attempt, suite, condition)
         else:
             told = f"a cache answered: the replies are those of repetition {first.repetition + 1}"
             judged = Judged("cached", None, told)
         row = attempt_row(attempt, judged, self._tariffs.get(attempt.key.player, Tariff()))
         return {**identity(attempt), **facts, **row}, judged.verdict
+
+    def _judge(self, attempt: Attempt, suite: Suite, condition: Condition) -> Judged:
+        """Judge an attempt; a conversation that was had before has its verdict already."""
+        said = self._said.get(attempt.key, {})
+        if said or extensions_of("checks"):
+            # A check of somebody else's may look at everything.
+            return judge(attempt, suite, condition, said=said)
+        plain = essence(attempt)
+        key = digest(plain)
+        found = self._known.get(key)
+        if found is None:
+            found = judge(plain, suite, condition)
+            if len(self._known) == KNOWN:
+                self._known.clear()
+            if key is not None and found.verdict is not None:
+                self._known[key] = found
+        return found
 
     def _facts_of(self, suite: str, lang: str, case_id: str, condition: str) -> Row:
         case = self.suites[suite].case_by_key[lang, case_id]
@@ -83,17 +105,11 @@ class Table:
         self._types = {name: DTYPES.get(name, "object") for name in columns}
         self._rows: list[tuple[Any, ...]] = []
         self._chunks: list[pd.DataFrame] = []
-        self._known: dict[str, str] = {}
+        self._texts: dict[str | None, str | None] = {}
 
     def add(self, row: dict[str, Any]) -> None:
         """Take one row; a column it lacks is missing."""
-        # Equal texts share one object: identities and signatures repeat thousands of times.
-        self._rows.append(
-            tuple(
-                self._known.setdefault(value, value) if isinstance(value := row.get(name), str) else value
-                for name in self._columns
-            )
-        )
+        self._rows.append(tuple(map(row.get, self._columns)))
         if len(self._rows) == CHUNK:
             self._pack()
 
@@ -106,8 +122,14 @@ class Table:
     def _pack(self) -> None:
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._columns)
         packed = {
-            name: pd.Series(list(values), dtype=self._types[name])
+            name: pd.Series(
+                self._shared(values) if self._types[name] == "str" else values, dtype=self._types[name]
+            )
             for name, values in zip(self._columns, columns, strict=True)
         }
         self._chunks.append(pd.DataFrame(packed))
         self._rows = []
+
+    def _shared(self, texts: Sequence[str | None]) -> list[str | None]:
+        """Return texts of which equal ones are one object: identities repeat thousands of times."""
+        return [self._texts.setdefault(text, text) for text in texts]

@@ -52,6 +52,10 @@ class Concept:
     denied: Sequence[Phrase]
 
 
+_Starting = tuple[Mapping[str, Sequence[tuple[Phrase, str]]], frozenset[str]]
+"""First word → phrases and the concepts they express; concepts that everything expresses."""
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """A language's words."""
@@ -73,6 +77,24 @@ class Lexicon:
         """Words of things, states and acts, those left out that only ask, offer or greet."""
         return frozenset(self._words(self.concepts.keys() - _TALK))
 
+    def expressed(self, lemmas: Sequence[str], denied: bool) -> frozenset[str]:
+        """Return the concepts that a clause expresses, denied or not."""
+        starting, always = self._denied if denied else self._said
+        found = set(always)
+        for at, lemma in enumerate(lemmas):
+            for phrase, name in starting.get(lemma, ()):
+                if name not in found and _goes_on(phrase[1:], lemmas, at + 1):
+                    found.add(name)
+        return frozenset(found)
+
+    @cached_property
+    def _said(self) -> _Starting:
+        return _starting((phrase, name) for name, one in self.concepts.items() for phrase in one.said)
+
+    @cached_property
+    def _denied(self) -> _Starting:
+        return _starting((phrase, name) for name, one in self.concepts.items() for phrase in one.denied)
+
     def _words(self, names: Iterable[str]) -> Iterator[str]:
         chosen = [self.concepts[name] for name in names]
         concepts = (phrase for one in chosen for phrase in (*one.said, *one.denied))
@@ -91,6 +113,17 @@ def occurs(phrase: Phrase, lemmas: Sequence[str]) -> bool:
         return True
     starts = [at for at, lemma in enumerate(lemmas) if phrase and lemma in phrase[0]]
     return any(_goes_on(phrase[1:], lemmas, at + 1) for at in starts)
+
+
+def _starting(named: Iterable[tuple[Phrase, str]]) -> _Starting:
+    found: dict[str, list[tuple[Phrase, str]]] = {}
+    always = set()
+    for phrase, name in named:
+        if phrase == _ANY:
+            always.add(name)
+        for word in phrase[0] if phrase else ():
+            found.setdefault(word, []).append((phrase, name))
+    return found, frozenset(always)
 
 
 def _goes_on(rest: Phrase, lemmas: Sequence[str], start: int) -> bool:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import cast
 
 from toolbench.judging.reading.language import language
-from toolbench.judging.reading.lexicon import lexicon, occurs
+from toolbench.judging.reading.lexicon import lexicon
 from toolbench.judging.reading.markup import markup
 from toolbench.judging.reading.prepare import LIMIT, prepared, prose
 from toolbench.judging.reading.statements import Clause, Mood, Reader, Reading, Value
@@ -93,11 +93,7 @@ def _without(text: str, spans: Sequence[tuple[str, int, int]]) -> str:
 
 def _filled(clause: Clause, plain: str, values: Sequence[Value], lang: str) -> Clause:
     lemmas = [word.lemma for word in clause.words]
-    concepts = frozenset(
-        name
-        for name, concept in lexicon(lang).concepts.items()
-        if any(occurs(phrase, lemmas) for phrase in (concept.denied if clause.denied else concept.said))
-    )
+    concepts = lexicon(lang).expressed(lemmas, clause.denied)
     own = tuple(value for value in values if clause.start <= value.start < clause.end)
     text = plain[clause.start : clause.end].strip(" \n,;:|–-")
     return replace(clause, text=text, values=own, concepts=concepts)
