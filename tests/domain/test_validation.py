@@ -1,7 +1,10 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from tests.support import ROOT
 from toolbench.domain.validation import argument_issues, build_validator, portable_regex
 from toolbench.errors import SuiteError
 
@@ -101,3 +104,17 @@ def test_an_unusable_schema_is_the_suites_fault_and_found_at_load(
 def test_dollar_inside_a_class_or_escaped_stays_itself() -> None:
     assert portable_regex(r"^[$]\$$").search("$$")
     assert not portable_regex(r"^[$]\$$").search("$$\n")
+
+
+def test_the_grammar_of_international_addresses_is_built_when_a_format_asks_for_it() -> None:
+    script = """
+import sys
+from toolbench.domain.validation import argument_issues, build_validator
+assert "rfc3987_syntax" not in sys.modules
+validator = build_validator({"type": "string", "format": "iri"}, "here")
+for value in ("no address", "http://пример.рф/а"):
+    print([issue.code for issue in argument_issues(validator, value)])
+"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.splitlines() == ["['bad_format']", "[]"]

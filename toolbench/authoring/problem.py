@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jsonschema.exceptions import ValidationError, best_match
-
 from toolbench.authoring.positions import line_index, repeated_key_line
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.domain.files import describe, read_text, schema_validator
+from toolbench.domain.json_schema import ValidationError, best_match
 from toolbench.errors import SuiteError
 
 

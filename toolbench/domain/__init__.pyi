@@ -64,6 +64,8 @@ from .files import validate as validate
 from .files import write_text_atomic as write_text_atomic
 from .from_function import FunctionError as FunctionError
 from .from_function import tool_entry as tool_entry
+from .json_schema import ValidationError as ValidationError
+from .json_schema import best_match as best_match
 from .keys import BASELINE as BASELINE
 from .keys import AttemptKey as AttemptKey
 from .keys import PlayerKey as PlayerKey

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.extensions import OWN, extensions_of
-from toolbench.domain.files import quick_validator, read_json, validate
+from toolbench.domain.files import read_json, validate
 from toolbench.domain.from_function import tool_entry
 from toolbench.domain.validation import ArgumentIssue, argument_issues, build_validator
 from toolbench.errors import SuiteError
@@ -141,8 +141,7 @@ class Contract:
         SuiteError
             Naming ``where`` and the tool that is wrong.
         """
-        if not quick_validator("contract")(data):
-            validate(data, "contract", where)
+        validate(data, "contract", where)
         tools = tuple(ToolSpec.from_json(entry) for entry in data["tools"])
         for name, times in Counter(tool.name for tool in tools).items():
             if times > 1:

@@ -229,9 +229,9 @@ def read_header(run: Path) -> RunHeader:
     if unknown:
         names = ", ".join(map(repr, unknown))
         raise LogError(f"{path}:1: the header has {names}: it was written by another version of toolbench")
-    fault = next(iter(schema_validator("record").iter_errors(data)), None)
-    if fault is not None:
-        raise LogError(f"{path}:1: {describe(fault)}")
+    if not quick_validator("record")(data):
+        for fault in schema_validator("record").iter_errors(data):
+            raise LogError(f"{path}:1: {describe(fault)}")
     header = RunHeader.from_json(data)
     if header.seal is not None and header.seal != header.sealed().seal:
         raise LogError(f"{path}:1: the run header was changed after it was written; its seal does not fit")

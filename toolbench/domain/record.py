@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -137,9 +137,7 @@ class Attempt:
 
     def to_json(self) -> dict[str, JSON]:
         """Return one log line as a plain object."""
-        data = asdict(replace(self, earlier=()))
-        del data["earlier"]
-        return data
+        return {name: _plain(getattr(self, name)) for name in _names(Attempt)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Attempt:
@@ -157,6 +155,20 @@ class Attempt:
                 ),
             }
         )
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Return what a line says of a record; what does not count in comparing is no part of it."""
+    return tuple(entry.name for entry in fields(kind) if entry.compare)
+
+
+def _plain(value: Any) -> JSON:
+    """Return records as objects; what they hold is already JSON, and is not copied."""
+    if is_dataclass(value):
+        kind: Any = type(value)
+        return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,10 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import extend
 from referencing import Registry
 
 from toolbench.domain.canonical import JSON, canonical_json
+from toolbench.domain.json_schema import Draft202012Validator, SchemaError, ValidationError, extend
 from toolbench.domain.patterns import Pattern, pattern
 from toolbench.errors import SuiteError
 

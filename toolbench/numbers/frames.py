@@ -17,12 +17,12 @@ from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.numbers import cache as verdicts
-from toolbench.numbers.counted import places, samples
+from toolbench.numbers.counted import KEY, places, samples
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.people import NO_LABELS, People, people
 from toolbench.numbers.rows import ATTEMPT, CASE, GROUP
 from toolbench.numbers.scorer import Scorer, Table
-from toolbench.numbers.shards import join, score_part, score_parts, split, whole_lines
+from toolbench.numbers.shards import PLACE, join, score_part, score_parts, split, whole_lines
 
 IN_PROCESSES = 2**27
 """Bytes of a log from which on it is judged in several processes: starting one takes a second."""
@@ -252,7 +252,8 @@ def load_run(
     if end < path.stat().st_size:
         # A line that is still being written, or never will be: told, and not kept.
         shard = join([shard, score_part(path, end, None, header, scorer)])
-    log = RunLog(path, header, shard.problems, shard.resumed, partial(places, shard.frames["attempts"]))
+    there = shard.frames["attempts"][[*KEY, *PLACE]]
+    log = RunLog(path, header, shard.problems, shard.resumed, partial(places, there))
     frames = samples(log, scorer, shard.frames)
     made, planned = frames["attempts"], _planned(header)
     if UNTIL in header.labels:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from toolbench.numbers.weighing import Vector, chances_mean_below, limits
 
@@ -143,5 +142,8 @@ def wilson(above: int, below: int) -> tuple[float, float] | None:
     """
     if not below:
         return None
+    # A quarter of a second that judging, which is imported with this, has no use for.
+    from scipy import stats
+
     found = stats.binomtest(above, below).proportion_ci(method="wilson")
     return float(found.low), float(found.high)
