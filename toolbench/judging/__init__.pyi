@@ -4,6 +4,8 @@ from . import score as score
 from . import values as values
 from .counts import COUNT as COUNT
 from .counts import CountName as CountName
+from .essence import digest as digest
+from .essence import essence as essence
 from .guard import Judged as Judged
 from .guard import judge as judge
 from .normalizers import identical as identical

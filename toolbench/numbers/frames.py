@@ -22,12 +22,20 @@ from toolbench.numbers.metrics import metrics
 from toolbench.numbers.people import NO_LABELS, People, people
 from toolbench.numbers.rows import ATTEMPT, CASE, GROUP
 from toolbench.numbers.scorer import Scorer, Table
-from toolbench.numbers.shards import PLACE, join, score_part, score_parts, split, whole_lines
+from toolbench.numbers.shards import (
+    PLACE,
+    count_lines,
+    join,
+    score_part,
+    score_parts,
+    split,
+    whole_lines,
+)
 
-IN_PROCESSES = 2**27
-"""Bytes of a log from which on it is judged in several processes: starting one takes a second."""
-LEAST_PART = 2**24
-"""Bytes that one process judges at least."""
+IN_PROCESSES = 5_000
+"""Lines of a log from which on it is judged in several processes: starting one takes a second."""
+LEAST_PART = 2_000
+"""Lines that are worth a process of their own."""
 MOST_PART = 2**28
 """Bytes that one process judges at most: more and smaller parts keep memory level."""
 UNTIL = "until"
@@ -241,11 +249,13 @@ def load_run(
     alone = labels or is_local("checks", "normalizers")
     kept = verdicts.read(path) if cache and not alone else verdicts.Kept()
     end = whole_lines(path)
-    if alone or end - kept.end < IN_PROCESSES:
+    lines = count_lines(path, kept.end, end)
+    if alone or lines < IN_PROCESSES:
         fresh = [score_part(path, kept.end, end, header, scorer, watch)]
     else:
-        size = max(LEAST_PART, min(MOST_PART, (end - kept.end) // (os.cpu_count() or 1) + 1))
-        fresh = score_parts(path, list(split(path, kept.end, end, size)), watch)
+        parts = min(os.cpu_count() or 1, lines // LEAST_PART + 1)
+        size = min(MOST_PART, (end - kept.end) // parts + 1)
+        fresh = score_parts(path, list(split(path, kept.end, end, size)), header, scorer, watch)
     shard = join([*([kept.shard] if kept.shard else []), *fresh])
     if cache and not alone and kept.end < end >= verdicts.WORTH_KEEPING:
         verdicts.write(path, shard, end)

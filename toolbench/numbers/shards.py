@@ -10,9 +10,11 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -90,7 +92,7 @@ def score_part(
     ``watch`` is called after every attempt with the lines judged and the lines there are.
     """
     part, rows = Part(path, header, start, stop), Collected(scorer)
-    total = _newlines(path, start, stop) if watch else 0
+    total = count_lines(path, start, stop) if watch else 0
     for line, position, attempt in part.attempts():
         rows.add(attempt, line, position)
         if watch:
@@ -149,7 +151,8 @@ def whole_lines(path: Path) -> int:
     return 0
 
 
-def _newlines(path: Path, start: int, stop: int | None) -> int:
+def count_lines(path: Path, start: int, stop: int | None) -> int:
+    """Return how many lines end between two bytes of a log."""
     with open(path, "rb") as stream:
         stream.seek(start)
         left = path.stat().st_size - start if stop is None else stop - start
@@ -161,8 +164,14 @@ def _newlines(path: Path, start: int, stop: int | None) -> int:
         return total
 
 
-def score_parts(path: Path, parts: Sequence[tuple[int, int]], watch: Watch | None = None) -> list[Shard]:
-    """Judge parts of a log in processes of their own, as many at a time as there are processors.
+def score_parts(
+    path: Path,
+    parts: Sequence[tuple[int, int]],
+    header: RunHeader,
+    scorer: Scorer,
+    watch: Watch | None = None,
+) -> list[Shard]:
+    """Judge parts of a log, as many at a time as there are processors: one here, the others in programs.
 
     Programs and not forks of this one: a notebook's threads are not copied, and nobody's main module is run
     again.
@@ -172,22 +181,48 @@ def score_parts(path: Path, parts: Sequence[tuple[int, int]], watch: Watch | Non
     LogError
         When one of them was ended from outside, for want of memory for example.
     """
-
-    def score(part: tuple[int, int]) -> Shard:
-        program = [sys.executable, "-P", "-m", "toolbench.numbers.shard_process"]
-        done = subprocess.run([*program, str(path), *map(str, part)], stdout=subprocess.PIPE, env=here)
-        if done.returncode:
-            raise LogError(f"{path}: the process that judged its bytes {part} ended with {done.returncode}")
-        shard: Shard = pickle.loads(done.stdout)
-        return shard
-
+    todo, done = deque(enumerate(parts)), dict[int, Shard]()
     # The same modules, wherever this process has found them.
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    total = _newlines(path, parts[0][0], parts[-1][1]) if watch else 0
-    done: list[Shard] = []
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for shard in pool.map(score, parts):
-            done.append(shard)
-            if watch:
-                watch(sum(one.lines for one in done), total)
-    return done
+    program = [sys.executable, "-P", "-m", "toolbench.numbers.shard_process", str(path)]
+
+    def elsewhere() -> None:
+        while (one := _next(todo)) is not None:
+            number, (start, stop) = one
+            told = subprocess.run([*program, str(start), str(stop)], stdout=subprocess.PIPE, env=here)
+            if told.returncode:
+                todo.clear()
+                raise LogError(
+                    f"{path}: the process that judged bytes {start} to {stop} ended with {told.returncode}"
+                )
+            done[number] = pickle.loads(told.stdout)
+
+    total = count_lines(path, parts[0][0], parts[-1][1]) if watch else 0
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as pool:
+        others = [pool.submit(elsewhere) for _ in range(min(len(parts), os.cpu_count() or 1) - 1)]
+        try:
+            while (one := _next(todo)) is not None:
+                before = sum(shard.lines for shard in list(done.values()))
+                told = partial(_also, watch, before, total) if watch else None
+                done[one[0]] = score_part(path, *one[1], header, scorer, told)
+        finally:
+            todo.clear()
+        for other in others:
+            other.result()
+    if watch:
+        watch(total, total)
+    return [done[number] for number in range(len(parts))]
+
+
+_Todo = deque[tuple[int, tuple[int, int]]]
+
+
+def _next(todo: _Todo) -> tuple[int, tuple[int, int]] | None:
+    try:
+        return todo.popleft()
+    except IndexError:
+        return None
+
+
+def _also(watch: Watch, before: int, total: int, line: int, lines: int) -> None:
+    watch(before + line, total)
