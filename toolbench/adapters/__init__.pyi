@@ -1,5 +1,7 @@
 # What other rooms may use, once: type checkers read it here, and so does ``__init__.py``.
 from . import samples as samples
+from .allowances import Allowance as Allowance
+from .allowances import allowance as allowance
 from .base import ProviderAdapter as ProviderAdapter
 from .by_protocol import ADAPTERS as ADAPTERS
 from .by_protocol import adapter_for as adapter_for

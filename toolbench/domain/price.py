@@ -10,8 +10,8 @@ from toolbench.domain.canonical import sha256
 from toolbench.domain.decision import Usage
 
 CACHE_WRITE = 1.25
-"""What a token written to a cache costs in input tokens, unless the price says otherwise: Anthropic's
-five-minute cache (platform.claude.com pricing, 2026-11-30); for others that bill writes, an assumption."""
+"""What a token written to a cache costs in input tokens, unless the price says otherwise; whose tariff that
+is stands with the dialects, for others that bill writes it is an assumption."""
 
 
 def cost(price: Mapping[str, object] | None, usage: Usage) -> float | None:

@@ -13,8 +13,8 @@ import random
 import time
 from collections.abc import Callable
 
+from toolbench.adapters.allowances import Allowance
 from toolbench.errors import TransportError
-from toolbench.running.allowance import Allowance
 
 GIVEN_UP = "given_up"
 """Code of a request that was not sent because the endpoint has been given up."""

@@ -26,11 +26,11 @@ from toolbench.adapters import (
     classify,
     laid_over,
 )
+from toolbench.adapters.allowances import allowance
 from toolbench.domain.canonical import JSON
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.environment import LOOPBACK
 from toolbench.errors import TransportError
-from toolbench.running.allowance import allowance
 from toolbench.running.decoding import ACCEPTED, Unpacker
 from toolbench.running.patience import FIRST_WAIT, Endpoint, is_endpoints
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of

@@ -7,14 +7,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from importlib import resources
 
-NAMES = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    ("x-ratelimit-remaining", "x-ratelimit-reset"),
-    ("ratelimit-remaining", "ratelimit-reset"),
-)
-"""Headers with the requests left and with when there are more, by kind of provider."""
+from toolbench.domain.canonical import loads_strict
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
 _LENGTH = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
@@ -33,12 +29,19 @@ class Allowance:
 
 def allowance(headers: Mapping[str, str]) -> Allowance | None:
     """Return what is left of a rate limit, or ``None`` when the headers do not say both things."""
-    for remaining, reset in NAMES:
+    for remaining, reset in _names():
         left, when = headers.get(remaining, "").strip(), headers.get(reset, "").strip()
         seconds = _seconds(when)
         if left.isascii() and left.isdigit() and len(left) < 10 and seconds is not None:
             return Allowance(int(left), max(0.0, seconds))
     return None
+
+
+@cache
+def _names() -> tuple[tuple[str, str], ...]:
+    """Return the names of the headers: of those with the requests left, and of those with when more come."""
+    facts = loads_strict(resources.files("toolbench.adapters").joinpath("allowances.json").read_text("utf-8"))
+    return tuple((entry["left"], entry["reset"]) for entry in facts["headers"])
 
 
 def _seconds(text: str) -> float | None:

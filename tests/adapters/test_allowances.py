@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from toolbench.running.allowance import Allowance, allowance
+from toolbench.adapters.allowances import Allowance, allowance
 
 
 def written(how: str, moment: datetime) -> str:
