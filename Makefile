@@ -14,11 +14,20 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 		--constraint requirements.lock --editable '.[local,mcp,cache,dev,oracles]'
 	@touch $@
 
-# The main job on two real local models and two scripted players: run, report.
-demo: $(VENV)/.installed
-	$(BIN)/toolbench run --config runs/demo.config.json --output runs/demo $(if $(wildcard runs/demo/attempts.jsonl),--resume)
+# The main job on two real local models and two scripted players: run, report. What every player does with the English
+# cases is played and reported first.
+PLAY = $(BIN)/toolbench run --config runs/demo.config.json --output runs/demo $(if $(wildcard runs/demo/attempts.jsonl),--resume)
+
+demo: $(VENV)/.installed runs/demo/report.html
+	$(PLAY)
 	$(BIN)/toolbench report runs/demo
 	@echo "Open runs/demo/report.html in a browser."
+
+# The report of a run that is not complete ends with code 1 and says so on its first screen.
+runs/demo/report.html: | $(VENV)/.installed
+	$(PLAY) --now lang=en --now condition=auto
+	$(BIN)/toolbench report runs/demo || test -f $@
+	@echo "A first report is in $@; the Russian cases and the other conditions are being played."
 
 test: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from toolbench.cli import main
 from toolbench.cli.plain import plain_errors
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.suite import find_suite
+from toolbench.showing.view import RunView
 from toolbench.simulator import Simulator
 
 DELIVERY = [
@@ -128,6 +129,34 @@ def test_conditions_repetitions_and_parallelism_can_be_given(tmp_path: Path) -> 
     )  # fmt: skip
     assert result.exit_code == 0
     assert "144 attempts made" in result.output
+
+
+def test_a_part_of_the_plan_is_made_now_and_the_rest_on_resume(tmp_path: Path) -> None:
+    run, file = tmp_path / "run", config(tmp_path)
+    given = ("run", "--config", file, *DELIVERY, "--conditions", "auto,no_tools", "--output", run)
+    first = invoke(*given, "--now", "condition=auto", "--now", "model=keyword_router")
+    assert first.exit_code == 0, first.output
+    assert "9 attempts made, 0 there before, 72 planned" in first.output
+    assert "63 planned attempts left for --resume" in first.output
+    assert RunView(run).incomplete == "INCOMPLETE: 63 of 72 planned attempts were not made"
+    rest = invoke(*given, "--resume")
+    assert rest.exit_code == 0, rest.output
+    assert "63 attempts made, 9 there before, 72 planned" in rest.output
+    assert RunView(run).incomplete is None
+
+
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        ("condition=forced", "the run has no condition 'forced'; there is auto"),
+        ("when=soon", "there are: provider"),
+    ],
+)
+def test_a_part_that_the_plan_does_not_have_is_refused(tmp_path: Path, now: str, told: str) -> None:
+    run = tmp_path / "run"
+    refused = invoke("run", "--config", config(tmp_path), *DELIVERY, "--output", run, "--now", now)
+    assert told in one_line(refused)
+    assert not run.exists()
 
 
 def test_missing_config(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_hostile_text_in_a_report_is_shown_and_never_runs(page: Any, tmp_path: P
     assert seen.quiet, seen
     text = page.locator("main").inner_text()
     assert [payload for payload in PAYLOADS if not same_text(payload, text)] == []
-    assert text.index("INCOMPLETE: 1 attempts ended in transport errors") < text.index("scored")
+    assert text.index("INCOMPLETE: 1 attempt ended in transport errors") < text.index("scored")
     assert seen.quiet, seen
     fits(page)
     policy = page.locator("meta[http-equiv='Content-Security-Policy']").get_attribute("content")

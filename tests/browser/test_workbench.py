@@ -203,7 +203,7 @@ def _restore(bench: Any) -> None:
     bench.get_by_role("button", name="Undo all edits").click()
     bench.get_by_text("Nothing is changed").wait_for(timeout=SLOW)
     bench.get_by_role("button", name="Show effects").click()
-    bench.get_by_text("1 wording(s) tried").wait_for(timeout=SLOW)
+    bench.get_by_text("1 wording tried").wait_for(timeout=SLOW)
     bench.get_by_role("button", name="Restore this wording").click()
     bench.locator("ins", has_text=PROMISE.strip()).wait_for(timeout=SLOW)
 
@@ -212,12 +212,12 @@ def _review(bench: Any, place: Path) -> None:
     (run,) = (place / "runs").iterdir()
     bench.get_by_label("What", exact=True).select_option("false calls")
     bench.get_by_role("button", name="Open the queue").click()
-    bench.get_by_text("0 of 1 findings looked at").wait_for(timeout=SLOW)
+    bench.get_by_text("0 of 1 finding looked at").wait_for(timeout=SLOW)
     bench.get_by_role("button", name="fail", exact=True).click()
     bench.get_by_label("Note").fill("nothing was asked for")
     bench.get_by_label("Note").blur()
     bench.get_by_role("button", name="Save this label").click()
-    bench.get_by_text("1 of 1 findings looked at").wait_for(timeout=SLOW)
+    bench.get_by_text("1 of 1 finding looked at").wait_for(timeout=SLOW)
     (line,) = (run / LABELS_NAME).read_text().splitlines()
     said = json.loads(line)
     assert (said["code"], said["verdict"], said["note"]) == (

@@ -95,7 +95,7 @@ def run(installed: Installed, workspace: Path, simulator: str) -> Path:
     done = installed(
         "toolbench", "run", "--config", "simulated.json", "--output", "runs/first", cwd=workspace
     )
-    assert re.search(r"(\d+) attempts made, 0 were there, \1 planned, 0 transport errors", done.stdout)
+    assert re.search(r"(\d+) attempts made, 0 there before, \1 planned, 0 transport errors", done.stdout)
     return workspace / "runs/first"
 
 

@@ -131,7 +131,7 @@ def test_what_was_recorded_is_replayed_word_by_word_without_the_server(tmp_path:
     root = workspace(tmp_path, "switch", mcp(), "write", allow_writes=True)
     done = run(root, "--allow-writes", "--record", str(root / "recorded"))
     assert done.exit_code == 0, done.output
-    assert "1 calls recorded" in done.output
+    assert "1 call recorded" in done.output
     executor = root / "contracts/lamps/executor.json"
     executor.write_text(json.dumps({"version": "1", "kind": "mcp", "server": "/no/such/server"}))
     replayed = run(root, "--replay", str(root / "recorded"), output="again")

@@ -28,7 +28,7 @@ def test_a_run_of_nothing_but_unsupported_attempts_is_no_success(tmp_path: Path)
     code, told = run(tmp_path, conditions=["forced"])
     assert code == 1
     assert "every attempt of a model is unsupported" in told
-    assert "1 attempts of p/sim-ollama/ollama_chat under forced are unsupported" in told
+    assert "1 attempt of p/sim-ollama/ollama_chat under forced unsupported" in told
     assert "leave forcing conditions out for this model" in told
     assert {attempt.status for attempt in RunLog.open(tmp_path / "run").attempts} == {"unsupported"}
 

@@ -49,14 +49,15 @@ def changed(folder: Path, run: Path, change: Callable[[dict[str, Any]], None], *
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run in which two baselines play models, on this machine and not."""
-    made = tmp_path_factory.mktemp("sections") / "made"
-    data = {
-        "runs": [],
-        "repetitions": 2,
-        "conditions": ["auto", "reversed", "forced", "no_tools"],
-        "cases": {"tags": ["base"]},
-    }
-    run_matrix_sync(Config.from_json(data, "c"), [delivery("en")], made)
+    conditions = ["auto", "reversed", "forced", "no_tools"]
+    return with_models(tmp_path_factory.mktemp("sections"), {"conditions": conditions, "repetitions": 2})
+
+
+def with_models(folder: Path, data: dict[str, Any]) -> Path:
+    """Play the baselines on the base cases and return a run that two of them play as models."""
+    made = folder / "made"
+    given = {"runs": [], "cases": {"tags": ["base"]}, **data}
+    run_matrix_sync(Config.from_json(given, "c"), [delivery("en")], made)
     header = json.loads((made / "attempts.jsonl").read_text().split("\n", 1)[0])
     entries = []
     for player in header["players"]:
@@ -84,8 +85,10 @@ def dossier(run: Path) -> Dossier:
 def test_every_sentence_is_there_in_both_languages_with_the_same_gaps() -> None:
     for key, entry in _texts().items():
         assert set(entry) == set(LANGS), key
-        gaps = [sorted(re.findall(r"\{\w+\}", entry[lang])) for lang in LANGS]
-        assert gaps[0] == gaps[1], key
+        gaps = {lang: re.findall(r"\{(\w+)(?::([^{}]+))?\}", entry[lang]) for lang in LANGS}
+        assert sorted(name for name, _ in gaps["en"]) == sorted(name for name, _ in gaps["ru"]), key
+        for lang, number in (("en", 2), ("ru", 3)):
+            assert all(len(forms.split("|")) == number for _, forms in gaps[lang] if forms), key
         assert all(entry[lang].strip() for lang in LANGS), key
 
 
@@ -141,7 +144,7 @@ def test_the_verdict_says_when_no_gates_were_fixed(run: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"status": "unsupported", "stop": "unsupported"}, "are unsupported by its provider"),
+        ({"status": "unsupported", "stop": "unsupported"}, "unsupported by its provider"),
         ({"status": "transport_error", "stop": "timeout"}, "INCOMPLETE: 18 attempts ended in transport"),
     ],
     ids=["unsupported", "transport"],
@@ -174,7 +177,7 @@ def test_a_call_in_the_control_is_the_first_thing_said(run: Path, tmp_path: Path
 
     kinds = list(warnings(Dossier(changed(tmp_path / "control", run, call))))
     assert kinds[0][0] == "bad"
-    assert "1 calls were reported in the control" in kinds[0][1]
+    assert "1 call was reported in the control" in kinds[0][1]
 
 
 def test_a_model_has_three_labelled_blocks_and_all_figures(dossier: Dossier) -> None:
@@ -235,6 +238,19 @@ def test_a_paired_effect_has_interval_and_p_and_uses_only_common_cases(dossier: 
     assert re.search(r"router-7b +delivery · en +auto → forced", page.text)
     assert "p, Holm" in page.text
     assert 'class="forest"' in page.html
+
+
+def test_conditions_with_other_numbers_of_repetitions_are_compared_and_each_case_counts_once(
+    tmp_path: Path,
+) -> None:
+    conditions = [{"name": "auto", "repetitions": 1}, {"name": "reversed", "repetitions": 3}]
+    view = Dossier(with_models(tmp_path, {"conditions": conditions}))
+    assert set(view.view.attempts.groupby("condition").size() // 36) == {1, 3}
+    text = effects(view).text
+    assert "Not compared" not in text
+    passes = text.split("Does the behaviour change", 1)[0]
+    rows = [line for line in passes.splitlines() if "auto → reversed" in line]
+    assert len([row for row in rows if "9 (9)" in row]) == 2, text
 
 
 def test_choosing_drops_no_row_and_says_why_a_model_is_not_compared(dossier: Dossier) -> None:

@@ -224,7 +224,7 @@ async def test_a_wording_that_was_tried_is_listed_with_its_effect_and_can_be_res
         text = history_page([trial], Effects()).text
         assert "100 % → 50 %" in text
         assert "1/2" in text
-        assert "1 wording(s) tried" in text
+        assert "1 wording tried" in text
         bench.choose(lang="ru")
         assert bench.restore(trial) == []
         assert bench.choice.lang == "en"

@@ -587,6 +587,6 @@ def test_the_notebook_runs_through(headless: bool, tmp_path: Path) -> None:
     assert execute(notebook_path("07_workbench"), tmp_path / "out.ipynb", parameters) is None
     document = nbformat.read(tmp_path / "out.ipynb", as_version=4)
     shown = "".join(str(o.get("data")) for cell in document.cells for o in cell.get("outputs", []))
-    assert ("1 of 1 attempts" in shown) == headless
+    assert ("1 of 1 attempt" in shown) == headless
     assert ("application/vnd.jupyter.widget-view+json" in shown) != headless
     assert (tmp_path / "runs").exists() == headless

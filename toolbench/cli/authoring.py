@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.domain.plurals import plural
 from toolbench.errors import InputError
 
 
@@ -28,7 +29,7 @@ def lint(paths: tuple[Path, ...]) -> None:
     problems = list(check(paths))
     for problem in problems:
         item(problem)
-    say(f"{len(problems)} problems", err=True)
+    say(plural(len(problems), "problem"), err=True)
     sys.exit(2 if problems else 0)
 
 

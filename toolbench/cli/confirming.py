@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from toolbench.cli.plain import EXISTING, item, listed, plain_errors, say
+from toolbench.domain.plurals import plural
 
 
 @click.command()
@@ -36,7 +37,7 @@ def confirm(suite: str, cases: tuple[str, ...], everything: bool, into: Path) ->
         waiting = confirming.drafts(into, suite)
         for draft in waiting:
             item(draft)
-        say(f"{len(waiting)} drafts wait to be confirmed", err=True)
+        say(f"{plural(len(waiting), 'draft waits', 'drafts wait')} to be confirmed", err=True)
         sys.exit(1 if waiting else 0)
     confirmed, problems = confirming.confirm(into, suite, None if everything else cases)
     listed("lint", [str(problem) for problem in problems])

@@ -12,6 +12,7 @@ import click
 
 from toolbench.cli.plain import EXISTING, item, listed, plain_errors, say
 from toolbench.cli.traces import traces
+from toolbench.domain.plurals import plural
 
 if TYPE_CHECKING:
     from toolbench.authoring.importing import Material, Written
@@ -273,8 +274,9 @@ def tell(material: Material, written: Written) -> None:
     listed("guessed; confirm in tools.json or with --effect", material.guesses)
     listed("lint", [str(problem) for problem in written.problems])
     item(f"{', '.join(str(path) for path in written.files)}: written")
-    counts = f"{len(material.tools)} tools, {len(material.cases)} cases"
-    say(f"{counts}; {len(material.guesses)} guesses, {len(written.problems)} lint problems")
+    counts = f"{plural(len(material.tools), 'tool')}, {plural(len(material.cases), 'case')}"
+    guesses = plural(len(material.guesses), "guess", "guesses")
+    say(f"{counts}; {guesses}, {plural(len(written.problems), 'lint problem')}")
     sys.exit(1 if written.problems else 0)
 
 

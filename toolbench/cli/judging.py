@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.domain.plurals import plural
 from toolbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _name_judge_errors(*runs: ScoredRun) -> int:
     for line in lines[:NAMED]:
         item(f"toolbench: {line}", err=True)
     if lines:
-        say(f"toolbench: {len(lines)} attempts could not be judged and are in no figure", err=True)
+        say(f"toolbench: {plural(len(lines), 'attempt')} could not be judged: in no figure", err=True)
     return len(lines)
 
 
@@ -96,7 +97,7 @@ def _reparse(run: Path) -> None:
     number = 0
     for number, difference in enumerate(reparse(RunLog.open(run)), 1):  # noqa: B007 - counted
         item(difference)
-    say(f"{number} differences between recorded and reparsed decisions")
+    say(f"{plural(number, 'difference')} between recorded and reparsed decisions")
     sys.exit(1 if number else 0)
 
 
@@ -194,7 +195,7 @@ def compare(
     unjudged = _name_judge_errors(*runs)
     worse = found.regressions
     if fail_on_regression and len(worse):
-        item(f"toolbench: {len(worse)} regression(s) in {found.primary}", err=True)
+        item(f"toolbench: {plural(len(worse), 'regression')} in {found.primary}", err=True)
     sys.exit(1 if unjudged or (fail_on_regression and len(worse)) else 0)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from toolbench.cli.plain import EXISTING, item, plain_errors, say
+from toolbench.domain.plurals import plural
 
 if TYPE_CHECKING:
     from toolbench.domain.config import Config
@@ -51,6 +52,12 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
     "--output", type=EXISTING, help="The run's folder  [default: runs/<time>]; an ending .jsonl is left off."
 )
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
+@click.option(
+    "--now",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Of all that is planned, make only these attempts now (repeat to narrow); --resume makes the rest.",
+)
 @click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
 @click.option("--live-rates", is_flag=True, help="Course suite: ask the public exchange-rate service.")
 @click.option(
@@ -83,6 +90,7 @@ def run(
     tools: Path | None,
     output: Path | None,
     repetitions: int | None,
+    now: tuple[str, ...],
     parallelism: int | None,
     live_rates: bool,
     allow_writes: bool,
@@ -101,6 +109,7 @@ def run(
     Examples:
       toolbench run --config config.json
       toolbench run --models 'qwen*' --suites delivery,tickets --langs ru --cases 'after_*'
+      toolbench run --config config.json --output runs/a --now lang=en --now condition=auto
       toolbench run --config config.json --output runs/a --resume --retry-errors
       toolbench run --config config.json --tools contracts/delivery/tools.json \\
                     --cases cases/delivery.ru.jsonl --conditions auto,reversed --repetitions 3
@@ -108,7 +117,7 @@ def run(
       toolbench run --config config.json --suites mine --record recorded/
       toolbench run --config config.json --suites mine --replay recorded/
     """
-    from toolbench.running.asked import Part, prepare
+    from toolbench.running.asked import Part, prepare, sitting
     from toolbench.running.runner import run_matrix_sync
     from toolbench.showing.progress import TerminalProgress
 
@@ -127,6 +136,7 @@ def run(
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     # Other benches name the log itself; here the log is in the run's folder.
     folder = folder.with_suffix("") if folder.suffix == ".jsonl" and not folder.exists() else folder
+    among = sitting(now, loaded, played)
     if until:
         sys.exit(_until(loaded, played, folder, until, width, resume))
     with TerminalProgress() as progress:
@@ -136,13 +146,14 @@ def run(
             folder,
             resume=resume,
             retry_errors=retry_errors,
+            among=among,
             on_attempt=progress,
             on_wait=progress.wait,
         )
     _tell(summary, folder)
     if record is not None:
         _record(played, folder, record)
-    done = summary.complete and not summary.nothing_supported
+    done = summary.done and not summary.nothing_supported
     sys.exit(2 if summary.abandoned else 0 if done else 1)
 
 
@@ -185,7 +196,7 @@ def _record(played: Sequence[Suite], folder: Path, into: Path) -> None:
         other = (
             f"; {differing} were answered otherwise later, the first answers are kept" if differing else ""
         )
-        item(f"{path}: {len(script['rules'])} calls recorded{other}")
+        item(f"{path}: {plural(len(script['rules']), 'call')} recorded{other}")
 
 
 def _tell(summary: RunSummary, folder: Path) -> None:
@@ -193,21 +204,25 @@ def _tell(summary: RunSummary, folder: Path) -> None:
     if summary.set_aside:
         item(f"toolbench: {summary.set_aside}", err=True)
     say(
-        f"{folder}: {summary.made} attempts made, {summary.skipped} were there, {summary.total} planned, "
-        f"{summary.transport_errors} transport errors, {summary.unsupported.total()} unsupported"
+        f"{folder}: {plural(summary.made, 'attempt')} made, {summary.skipped} there before, "
+        f"{summary.total} planned, {plural(summary.transport_errors, 'transport error')}, "
+        f"{summary.unsupported.total()} unsupported"
     )
     for line in summary.refusals:
         item(f"toolbench: {line}", err=True)
     if summary.nothing_supported:
         say("toolbench: nothing was played: every attempt of a model is unsupported", err=True)
     if summary.judge_errors:
-        say(f"toolbench: toolbench itself failed on {summary.judge_errors} attempts (judge_error)", err=True)
+        failed = plural(summary.judge_errors, "attempt")
+        say(f"toolbench: toolbench itself failed on {failed} (judge_error)", err=True)
     for name, reason in summary.abandoned.items():
         item(f"toolbench: {name}: given up after repeated failure: {reason}", err=True)
     if summary.stopped:
         item(f"toolbench: stopped early: {summary.stopped}", err=True)
-    if not summary.complete:
+    if not summary.done:
         say(f"toolbench: incomplete; continue with --output {folder} --resume --retry-errors", err=True)
+    elif not summary.complete:
+        say(f"{plural(summary.total - summary.made - summary.skipped, 'planned attempt')} left for --resume")
     if summary.made + summary.skipped:
         item(f"next: toolbench report {folder}")
 
@@ -254,7 +269,8 @@ def _gateways(config: Path, label: str) -> None:
 
     found = asyncio.run(compare_gateways(config, label))
     for pair in found:
-        item(f"{pair.direct.key} directly and as {pair.gateway.key}: {len(pair.differences)} differences")
+        number = plural(len(pair.differences), "difference")
+        item(f"{pair.direct.key} directly and as {pair.gateway.key}: {number}")
         for difference in pair.differences:
             item(f"  {difference}")
     sys.exit(1 if any(pair.differences for pair in found) else 0)

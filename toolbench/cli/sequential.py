@@ -17,6 +17,7 @@ from toolbench.errors import InputError
 from toolbench.numbers.frames import load_run
 from toolbench.numbers.sequence import LABEL, Rule, Stop, path_of, stops
 from toolbench.numbers.sides import part_of
+from toolbench.running.asked import columns
 from toolbench.running.runner import run_matrix_sync
 from toolbench.running.summary import RunSummary
 
@@ -69,19 +70,12 @@ def run_until(
 
 
 def _refuse_unknown(config: Config, suites: Sequence[Suite], rule: Rule) -> None:
-    there = {
-        "provider": [player.key.provider for player in config.players],
-        "model": [player.key.model for player in config.players],
-        "protocol": [player.key.protocol for player in config.players],
-        "suite": [suite.name for suite in suites],
-        "lang": [lang for suite in suites for lang in suite.langs],
-        "condition": [condition.name for condition in config.conditions],
-    }
+    there = columns(config, suites)
     for text in (rule.left, rule.right):
         chosen = part_of(text)
         if not chosen:
             raise InputError(f"until: {text!r}: write column=value, for example model=a")
         for column, value in chosen.items():
             if value not in there[column]:
-                known = ", ".join(dict.fromkeys(there[column]))
+                known = ", ".join(there[column])
                 raise InputError(f"until: the run has no {column} {value!r}; there is {known}")

@@ -26,6 +26,7 @@ from .condition import Selection as Selection
 from .config import EMBEDDED as EMBEDDED
 from .config import PLACEHOLDER as PLACEHOLDER
 from .config import REDACTED as REDACTED
+from .config import SCRIPTED as SCRIPTED
 from .config import SECRET_NAME as SECRET_NAME
 from .config import Config as Config
 from .config import ModelConfig as ModelConfig
@@ -80,6 +81,8 @@ from .log import read_header as read_header
 from .log_writer import LogWriter as LogWriter
 from .patterns import is_trap as is_trap
 from .patterns import pattern as pattern
+from .plurals import Counted as Counted
+from .plurals import plural as plural
 from .price import Tariff as Tariff
 from .price import cost as cost
 from .record import Attempt as Attempt

@@ -296,7 +296,8 @@ def _first_value(path: Path) -> JSON:
 def _others(path: Path) -> str:
     """Return the runs that there are where one was looked for, as the end of a sentence."""
     near = path.parent if path.name != LOG_NAME else path.parent.parent
-    logs = sorted({*near.glob(f"*/{LOG_NAME}"), *Path("runs").glob(f"*/{LOG_NAME}")})
+    places = near, Path("runs"), Path()
+    logs = sorted({log for place in places for log in place.glob(f"*/{LOG_NAME}")})
     names = [str(log.parent) for log in logs[:20]]
     return f"; there are: {', '.join(names)}" if names else "; there is none here yet"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from toolbench.domain.plurals import plural
 from toolbench.numbers.comparison import Comparison
 from toolbench.showing import html
 from toolbench.showing.format import each, percent, points
@@ -17,8 +18,10 @@ LEVEL = 0.05
 
 
 def answer(sentences: Sequence[str]) -> Page:
-    """Return the answer as a page."""
-    return html.heading("Answer", 3) + html.paragraph(" ".join(sentences), "effect")
+    """Return the answer as a page: the question, or what is to be said of it, and what it is made of."""
+    question, *told = sentences
+    body = html.paragraph(question, "effect")
+    return html.heading("Answer", 3) + (body + html.bullets(told) if told else body)
 
 
 def effect_sentence(row: Any) -> str:
@@ -27,12 +30,14 @@ def effect_sentence(row: Any) -> str:
         return f"{row.player}: no case was scored on both sides, so nothing can be said."
     moved = points(row.delta, row.ci_low, row.ci_high)
     told = f"{row.player}: {percent(row.left)} → {percent(row.right)}, {moved} points"
+    if pd.isna(row.p_holm):
+        return f"{told}, not told from chance: too few scenarios differ ({plural(row.cases, 'case')})."
     if row.p_holm < LEVEL:
-        return f"{told}, more than chance gives (corrected p {row.p_holm:.2g}, {row.cases} cases)."
+        return f"{told}, more than chance gives (corrected p {row.p_holm:.2g}, {plural(row.cases, 'case')})."
     if row.detectable < 1:
-        unseen = f"; these {row.cases} cases would have shown {100 * row.detectable:.0f} points"
+        unseen = f"; these {plural(row.cases, 'case')} would have shown {100 * row.detectable:.0f} points"
     else:
-        unseen = f"; {row.cases} cases are too few to show any"
+        unseen = f"; {plural(row.cases, 'case is', 'cases are')} too few to show any"
     return f"{told}, not told from chance (corrected p {row.p_holm:.2g}){unseen}."
 
 
@@ -44,7 +49,7 @@ def effect_answer(found: Comparison, question: str, metric: str = "pass_rate") -
     if scored.empty:
         return answer([f"{question} Nothing was scored on both sides, so this run cannot say."])
     verdict = "Yes" if clear else "Not that these cases could show"
-    count = f"{clear} of {len(scored)} comparisons are more than chance gives."
+    count = f"more than chance gives in {clear} of {plural(len(scored), 'comparison')}."
     places = scored[["suite", "lang"]].drop_duplicates()
     named = scored
     if len(places) > 1:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.config import Config, Settings
+from toolbench.domain.plurals import plural
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
 from toolbench.experiments.answering import answer
@@ -91,9 +92,12 @@ def agreement_page(view: RunView) -> Page:
 def _cell(name: str, row: Mapping[str, Any]) -> str:
     if pd.isna(row["value"]):
         return "–"
-    if name == "distinct_decisions":
-        return f"{row['value']:.2f} [{row['ci_low']:.2f}–{row['ci_high']:.2f}]"
-    return f"{percent(row['value'])} [{100 * row['ci_low']:.0f}–{100 * row['ci_high']:.0f}]"
+    counted = name == "distinct_decisions"
+    value = f"{row['value']:.2f}" if counted else percent(row["value"])
+    if pd.isna(row["ci_low"]):
+        return value
+    ends = (f"{end:.2f}" if counted else f"{100 * end:.0f}" for end in (row["ci_low"], row["ci_high"]))
+    return f"{value} [{'–'.join(ends)}]"
 
 
 def grid_page(view: RunView) -> Page:
@@ -139,9 +143,11 @@ def answer_page(view: RunView) -> Page:
             mine, steady = known_figures(table, player), cases[cases["player"] == player]["distinct"]
             if not mine or not len(steady):
                 continue
+            alike = f"{int((steady == 1).sum())} of {plural(len(steady), 'case')}"
+            one, every = mine["pass@k"]["value"], mine["pass^k"]["value"]
+            luck = "the distance is luck" if one > every else "luck decides nothing"
             lines.append(
-                f"{player} ({arm}): always alike in {int((steady == 1).sum())} of {len(steady)} cases; "
-                f"one of the tries passes in {percent(mine['pass@k']['value'])} of them, all do in "
-                f"{percent(mine['pass^k']['value'])}: the distance is luck."
+                f"{player} ({arm}): always alike in {alike}; one of the tries passes in {percent(one)} of "
+                f"them, all do in {percent(every)}: {luck}."
             )
     return answer(lines if len(lines) > 1 else [*lines, "Nothing was scored, so this run cannot say."])

@@ -13,6 +13,7 @@ import pandas as pd
 
 from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.keys import AttemptKey
+from toolbench.domain.plurals import plural
 from toolbench.experiments import charts
 from toolbench.experiments.answering import answer
 from toolbench.experiments.effects import condition_effects, effect_table
@@ -240,9 +241,9 @@ def answer_page(view: RunView) -> Page:
         )
         where = f"{row['player']}, {row['suite']} {row['lang']}"
         lines.append(
-            f"{where}: of {row['cases']} cases {row['both']} are right in both modes, "
-            f"{row['only forced']} only when forced, {row['neither']} in neither, "
-            f"{row['only auto']} only when left alone; "
+            f"{where}: of {plural(row['cases'], 'case')} right in both modes {row['both']}, "
+            f"only when forced {row['only forced']}, in neither {row['neither']}, "
+            f"only when left alone {row['only auto']}; "
             + (f"what is missing is {verdict}." if missed else "nothing is missing.")
         )
     return answer(lines if len(lines) > 1 else [*lines, "No case was scored in both modes."])

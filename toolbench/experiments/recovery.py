@@ -17,6 +17,7 @@ from toolbench.experiments.answering import answer, effect_answer
 from toolbench.experiments.effects import condition_effects, effect_table
 from toolbench.experiments.injection import inject, split
 from toolbench.experiments.run_source import Refusal, Setup, pair, subjects
+from toolbench.judging.counts import COUNT
 from toolbench.numbers.comparison import Comparison
 from toolbench.numbers.tables import share_of
 from toolbench.showing import html
@@ -85,8 +86,8 @@ def recoveries(view: RunView) -> pd.DataFrame:
 
 
 def _answered(attempts: pd.DataFrame) -> pd.DataFrame:
-    made = attempts[attempts["recoveries"] > 0]
-    return made.assign(right=made["recoveries_right"] == made["recoveries"])
+    made = attempts[attempts[COUNT.recoveries] > 0]
+    return made.assign(right=made[COUNT.recoveries_right] == made[COUNT.recoveries])
 
 
 def _last_error(attempt: Attempt) -> str:
@@ -206,11 +207,11 @@ def answer_page(view: RunView) -> Page:
         if mine.empty:
             continue
         right, answers = int(mine["right"].sum()), int(mine["answers"].sum())
-        worst = mine.groupby("error_code", sort=False)[["right", "answers"]].sum()
-        code = str((worst["right"] / worst["answers"]).idxmin())
-        low = dict(worst.loc[code])
-        lines.append(
-            f"{player}: {fraction(right, answers)} answers after an error are right; the hardest is {code} "
-            f"({fraction(int(low['right']), int(low['answers']))})."
-        )
+        told = f"{player}: {fraction(right, answers)} answers after an error are right"
+        if right < answers:
+            sums = mine.groupby("error_code", sort=False)[["right", "answers"]].sum()
+            code = str((sums["right"] / sums["answers"]).idxmin())
+            low = dict(sums.loc[code])
+            told += f"; the hardest is {code} ({fraction(int(low['right']), int(low['answers']))})"
+        lines.append(f"{told}.")
     return answer(lines) + effect_answer(paired(view), "Does the hint help?", METRICS[0])

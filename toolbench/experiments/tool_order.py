@@ -15,6 +15,7 @@ import pandas as pd
 
 from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.config import Config
+from toolbench.domain.plurals import plural
 from toolbench.domain.suite import Suite
 from toolbench.experiments import charts
 from toolbench.experiments.answering import answer, effect_sentence
@@ -228,7 +229,7 @@ def answer_page(view: RunView) -> Page:
         )
         lines.append(
             f"{row.player}, {row.suite} {row.lang}: the usual decision is another one under some order in "
-            f"{row.changed} of {row.cases} cases{chance}."
+            f"{row.changed} of {plural(row.cases, 'case')}{chance}."
         )
     rows = paired(view).table
     tested = rows[(rows["cases"] > 0) & rows["delta"].notna()].sort_values("p_holm", kind="stable")

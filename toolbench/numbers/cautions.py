@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from toolbench.domain.keys import PlayerKey
+from toolbench.domain.plurals import plural
 from toolbench.numbers.frames import ScoredRun
 from toolbench.numbers.rows import GROUP
 
@@ -34,9 +35,9 @@ def small_sample(attempts: pd.DataFrame) -> list[str]:
         repetitions = int(group.groupby([*GROUP, "case_id"]).size().max())
         found = []
         if cases < FEW_CASES:
-            found.append(f"only {cases} cases (below {FEW_CASES})")
+            found.append(f"only {plural(cases, 'case')} (below {FEW_CASES})")
         if repetitions < FEW_REPETITIONS:
-            found.append(f"only {repetitions} repetitions (below {FEW_REPETITIONS})")
+            found.append(f"only {plural(repetitions, 'repetition')} (below {FEW_REPETITIONS})")
         if found:
             lines.append(f"small sample: {suite}/{lang}/{condition} has {' and '.join(found)}")
     return lines

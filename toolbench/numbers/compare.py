@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.keys import BASELINE
+from toolbench.domain.plurals import plural
 from toolbench.errors import InputError
 from toolbench.numbers.case_rows import case_rows
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
@@ -273,4 +274,5 @@ def _small(cases: Sequence[pd.DataFrame], shared: Sequence[str]) -> Iterator[str
     for key, group in (pair for frame in cases for pair in groups(frame, shared)):
         repetitions = int(group[["left_n", "right_n"]].min(axis=1).max())
         if len(group) < FEW_CASES or repetitions < FEW_REPETITIONS:
-            yield f"small sample: {'/'.join(key)} has {len(group)} paired cases, {repetitions} repetitions"
+            size = f"{plural(len(group), 'paired case')}, {plural(repetitions, 'repetition')}"
+            yield f"small sample: {'/'.join(key)} has {size}"

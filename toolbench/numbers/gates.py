@@ -20,6 +20,7 @@ import pandas as pd
 
 from toolbench.domain.canonical import JSON, loads_strict, sha256
 from toolbench.domain.files import read_json, validate
+from toolbench.domain.plurals import plural
 from toolbench.domain.rich import html_table
 from toolbench.errors import ConfigError, InputError
 from toolbench.numbers.definitions import QUANTILES, RATES
@@ -248,7 +249,7 @@ def _judge(gate: Mapping[str, Any], row: Mapping[str, Any], n: int) -> GateResul
         ci_low=low,
         ci_high=high,
         outcome=outcome,
-        reason=f"{gate['metric']} {shown}{interval}, limit {_names(gate)['limit']}, {n} cases{why}",
+        reason=f"{gate['metric']} {shown}{interval}, limit {_names(gate)['limit']}, {plural(n, 'case')}{why}",
     )
 
 

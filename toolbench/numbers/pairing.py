@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from toolbench.domain.plurals import plural
 from toolbench.numbers.definitions import CACHED, MEANS, Mean, Rate
 from toolbench.numbers.metrics import with_judged
 from toolbench.numbers.paired import Pairs
@@ -98,7 +99,7 @@ class Faced:
             "only the right side has a scored attempt of": len(self._sides_only[1]),
             "the sides have different versions of": len(self._changed),
         }
-        return [f"{text} {number} case(s), left out" for text, number in counts.items() if number]
+        return [f"{text} {plural(number, 'case')}, left out" for text, number in counts.items() if number]
 
     def pairs(self, metric: Metric) -> Pairs:
         """Return the mean of a metric in every case that has it on both sides."""

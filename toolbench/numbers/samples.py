@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from toolbench.domain.canonical import canonical_json, sha256
 from toolbench.domain.keys import AttemptKey, PlayerKey
+from toolbench.domain.plurals import plural
 from toolbench.domain.record import Attempt, TurnRecord
 
 TELLING = re.compile(r"[A-Za-z0-9]{6,}$")
@@ -74,8 +75,9 @@ class Replies:
         """Yield what a reader of the figures has to know about ids that came twice."""
         for player, number in self._cached.items():
             yield (
-                f"cache: {player}: {number} attempts got the reply, with its id, of an earlier repetition; "
-                "each such reply counts once"
+                f"cache: {player}: {plural(number, 'attempt')} got the reply, with its id, of an earlier "
+                "repetition; each such reply counts once"
             )
         for player, number in self._reused.items():
-            yield f"ids: {player}: {number} replies have the id of another reply and another content"
+            replies = plural(number, "reply", "replies")
+            yield f"ids: {player}: {replies} with the id of another reply and another content"

@@ -4,8 +4,10 @@ from . import play as play
 from . import probe as probe
 from . import reparse as reparse
 from .asked import Part as Part
+from .asked import columns as columns
 from .asked import prepare as prepare
 from .asked import recording_of as recording_of
+from .asked import sitting as sitting
 from .conversation import Act as Act
 from .conversation import Ask as Ask
 from .conversation import Stage as Stage

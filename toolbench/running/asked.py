@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 from toolbench.domain.case import Case
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.files import read_json
+from toolbench.domain.keys import AttemptKey
 from toolbench.domain.suite import Suite, find_suite, load_suite
 from toolbench.domain.tool_script import ToolScript
 from toolbench.errors import ConfigError, SuiteError
@@ -94,6 +95,41 @@ def _each_fits(what: str, patterns: Sequence[str], names: Iterable[str]) -> None
         if not any(fnmatchcase(name, pattern) for name in known):
             shown = ", ".join(known[:20]) + (" …" if len(known) > 20 else "")
             raise ConfigError(f"no {what} is called {pattern!r}; there are: {shown}")
+
+
+def columns(config: Config, suites: Sequence[Suite]) -> dict[str, list[str]]:
+    """Return the columns that tell the parts of a run from each other, each with its values."""
+    keys = [player.key for player in config.players]
+    values = {
+        "provider": (key.provider for key in keys),
+        "model": (key.model for key in keys),
+        "protocol": (key.protocol for key in keys),
+        "suite": (suite.name for suite in suites),
+        "lang": (lang for suite in suites for lang in suite.langs),
+        "condition": (condition.name for condition in config.conditions),
+    }
+    return {column: list(dict.fromkeys(found)) for column, found in values.items()}
+
+
+def sitting(chosen: Sequence[str], config: Config, suites: Sequence[Suite]) -> Callable[[AttemptKey], bool]:
+    """Return which attempts of a plan to make now: those that have every ``column=value``.
+
+    Raises
+    ------
+    ConfigError
+        When a column or a value is not one of the run's.
+    """
+    there = columns(config, suites)
+    wanted = []
+    for text in chosen:
+        column, _, value = text.partition("=")
+        if column not in there:
+            raise ConfigError(f"now: {text!r}: write column=value; there are: {', '.join(there)}")
+        if value not in there[column]:
+            known = ", ".join(there[column])
+            raise ConfigError(f"now: the run has no {column} {value!r}; there is {known}")
+        wanted.append((column, value))
+    return lambda planned: all(getattr(planned, column) == value for column, value in wanted)
 
 
 def prepare(

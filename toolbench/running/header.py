@@ -10,6 +10,7 @@ from toolbench.domain.canonical import JSON, canonical_json, loads_strict, sha25
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.environment import code_commit, now, versions
 from toolbench.domain.files import read_json, schema_validator
+from toolbench.domain.plurals import plural
 from toolbench.domain.record import RunHeader
 from toolbench.domain.suite import Suite
 from toolbench.errors import ConfigError
@@ -63,7 +64,8 @@ def make_header(config: Config, suites: Sequence[Suite], run_id: str) -> RunHead
     ).sealed()
     if not any(True for _ in header.plan()):
         drafts = sum(case.draft for suite in chosen for case in suite.cases)
-        waiting = f"; {drafts} drafts wait until somebody deletes their mark" if drafts else ""
+        waits = "draft waits until somebody deletes its mark", "drafts wait until somebody deletes their mark"
+        waiting = f"; {plural(drafts, *waits)}" if drafts else ""
         raise ConfigError(
             f"no case is left to run: check suites, cases and conditions of the configuration{waiting}"
         )

@@ -114,6 +114,7 @@ async def run_matrix(
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
         todo = [planned for planned in plan if planned not in finished and among(planned)]
+        summary.wanted = len(todo)
         if interleaved:
             place = {case: number for number, case in enumerate(dict.fromkeys(_case(one) for one in plan))}
             todo.sort(key=lambda planned: (planned.repetition, place[_case(planned)]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from toolbench.domain.log import BadLine
+from toolbench.domain.plurals import plural
 from toolbench.domain.record import Attempt
 from toolbench.domain.rich import html_table
 
@@ -31,11 +32,12 @@ class RunSummary:
     ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made;
     ``unsupported`` counts what was refused by player, condition and code, ``reasons`` has the first message
     of each, and ``supported`` counts the other attempts of models; ``stopped`` says why the
-    whole run ended early.
+    whole run ended early. ``wanted`` of the ``total`` planned attempts were to be made in this sitting.
     """
 
     path: Path
     total: int = 0
+    wanted: int = 0
     made: int = 0
     skipped: int = 0
     transport_errors: int = 0
@@ -59,9 +61,14 @@ class RunSummary:
             self.supported += 1
 
     @property
+    def done(self) -> bool:
+        """Whether everything that was to be made in this sitting has a usable record."""
+        return self.made == self.wanted and not self.transport_errors and not self.judge_errors
+
+    @property
     def complete(self) -> bool:
         """Whether every planned attempt has a usable record."""
-        return self.made + self.skipped == self.total and not self.transport_errors and not self.judge_errors
+        return self.done and self.made + self.skipped == self.total
 
     @property
     def nothing_supported(self) -> bool:
@@ -72,7 +79,7 @@ class RunSummary:
     def refusals(self) -> list[str]:
         """One line per player, condition and reason that could not be played, with what to do."""
         return [
-            f"{number} attempts of {kind[0]} under {kind[1]} are unsupported: {self.reasons[kind]}"
+            f"{plural(number, 'attempt')} of {kind[0]} under {kind[1]} unsupported: {self.reasons[kind]}"
             + (f" — {REMEDIES[kind[2]]}" if kind[2] in REMEDIES else "")
             for kind, number in self.unsupported.items()
         ]

@@ -13,6 +13,7 @@ from toolbench.showing import html
 from toolbench.showing.dossier import Dossier
 from toolbench.showing.front import COLOURS, SIGNS, gate_table
 from toolbench.showing.html import Cell, Page, esc
+from toolbench.showing.paired_effects import between
 from toolbench.showing.replayed import MEANS, SHARES, chosen, tables
 from toolbench.showing.view import Arm
 from toolbench.showing.words import NOTHING
@@ -35,7 +36,7 @@ def choosing(dossier: Dossier) -> Page:
     frame.columns = pd.Index([say("choose." + str(name)) for name in frame.columns])
     numbers = list(frame.columns[3:7])
     pages.append(html.table(frame, say("choosing.caption"), numbers=numbers, kind="choose", heads=2))
-    return html.join([*pages, policies(dossier)])
+    return html.join([*pages, between(dossier), policies(dossier)])
 
 
 def policies(dossier: Dossier) -> Page:
@@ -49,7 +50,8 @@ def policies(dossier: Dossier) -> Page:
     heads = {title: name for name, title in (*SHARES.items(), *MEANS.items())}
     shown = []
     for place, frame in made:
-        told = frame.assign(policy=[_policy(str(name), names, dossier) for name in frame["policy"]])
+        told = frame.map(lambda text: say.units(say.decimal(str(text))))
+        told = told.assign(policy=[_policy(str(name), names, dossier) for name in frame["policy"]])
         told.columns = pd.Index([say.name("policy", heads.get(name, str(name))) for name in told.columns])
         shown.append(html.table(told, place, numbers=list(told.columns[1:]), kind="block", heads=1))
     return html.folded(say("policies"), html.join([*shown, html.paragraph(say("policies.note"), "note")]))

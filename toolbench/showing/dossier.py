@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
+from toolbench.domain.config import EMBEDDED, SCRIPTED
 from toolbench.domain.keys import PlayerKey
 from toolbench.domain.record import Attempt
 from toolbench.judging.counts import COUNT
@@ -24,7 +25,7 @@ from toolbench.showing.talks import Talks
 from toolbench.showing.view import Arm, RunView
 from toolbench.showing.words import Words
 
-OWN_SCHEMES = ("embedded:", "simulator:")
+OWN_SCHEMES = (EMBEDDED, SCRIPTED)
 OWN_HOSTS = ("127.0.0.1", "localhost", "::1")
 """Nobody sends a bill for what runs here."""
 
@@ -192,16 +193,23 @@ class Dossier:
     def free(self) -> set[str]:
         """Players that nobody sends a bill for: the baselines, and models on this machine."""
         priced = {PlayerKey.of(player) for player in self.view.header.players if player.get("price")}
-        own = {
-            PlayerKey.of(entry)
-            for entry in self.view.header.config["runs"]
-            if entry["base_url"].startswith(OWN_SCHEMES) or urlsplit(entry["base_url"]).hostname in OWN_HOSTS
-        }
+        own = self._at(lambda url: url.startswith(OWN_SCHEMES) or urlsplit(url).hostname in OWN_HOSTS)
         return {
             name
             for key, name in self.view.names.items()
-            if key not in priced and (key.is_baseline or key in own)
+            if key not in priced and (key.is_baseline or name in own)
         }
+
+    @cached_property
+    def scripted(self) -> set[str]:
+        """Players that are scripts and no models."""
+        return self._at(lambda url: url.startswith(SCRIPTED))
+
+    def _at(self, place: Callable[[str], bool]) -> set[str]:
+        """Return the players whose address is at some place."""
+        entries = self.view.header.config["runs"]
+        there = {PlayerKey.of(entry) for entry in entries if place(entry["base_url"])}
+        return {name for key, name in self.view.names.items() if key in there}
 
     @cached_property
     def spending(self) -> pd.DataFrame:

@@ -42,21 +42,25 @@ def _synthetic(dossier: Dossier) -> Iterator[str]:
 
 
 def _time(dossier: Dossier) -> Iterator[str]:
-    say, seen = dossier.say, dossier.seen
+    say = dossier.say
     yield say("fact.time", day=dossier.view.header.started_at[:10])
-    for player in dossier.view.models:
-        names = seen.returned.get(player)
-        if names:
-            yield say("fact.returned", player=player, names=say.listed(sorted(names), 3))
-        else:
+    asked = {name: key.model for key, name in dossier.view.names.items()}
+    answered = {player: sorted(dossier.seen.returned.get(player, ())) for player in dossier.view.models}
+    same = [player for player, names in answered.items() if names == [asked[player]]]
+    if same:
+        yield say("fact.returned_same", players=say.listed(same))
+    for player, names in answered.items():
+        if not names:
             yield say("fact.not_returned", player=player)
+        elif player not in same:
+            yield say("fact.returned", player=player, names=say.listed(names, 3))
 
 
 def _determinism(dossier: Dossier) -> Iterator[str]:
     say = dossier.say
     asked = sorted(
         {
-            sent
+            sent.removesuffix(".0")
             for settings in dossier.seen.settings.values()
             for _, sent, _ in settings.get("temperature", ())
             if sent != "None"
@@ -92,6 +96,7 @@ def _language(dossier: Dossier) -> Iterator[str]:
     if len(langs) < 2:
         yield say("fact.one_language", lang=say.listed(langs))
         return
+    alike = []
     for player in dossier.view.models:
         gaps = []
         for suite in dict.fromkeys(arm.suite for arm in dossier.main):
@@ -105,10 +110,12 @@ def _language(dossier: Dossier) -> Iterator[str]:
                 gaps.append((max(known.values()) - min(known.values()), suite, known))
         gap, suite, known = max(gaps, key=lambda one: one[0], default=(0.0, "", {}))
         if not gap:
-            yield say("fact.languages_alike", player=player)
+            alike.append(player)
         else:
             told = ", ".join(f"{lang} {say.share(value, 1)}" for lang, value in known.items())
             yield say("fact.languages", player=player, suite=suite, shares=told)
+    if alike:
+        yield say("fact.languages_alike", players=say.listed(alike))
 
 
 def _forced(dossier: Dossier) -> Iterator[str]:

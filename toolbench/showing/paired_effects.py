@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import pandas as pd
@@ -17,12 +18,17 @@ from toolbench.numbers.tables import groups, records
 from toolbench.showing import html
 from toolbench.showing.comparison import cells, flip_cells, with_players
 from toolbench.showing.dossier import Dossier
+from toolbench.showing.format import percent, points
 from toolbench.showing.html import Page, esc
 from toolbench.showing.view import Arm
 
 METRICS = ("pass_rate",)
 FACTORS = ("condition", "repetitions")
 """Every case counts once, however often each condition plays it."""
+PLAYERS = ("model", "protocol", "settings")
+"""Models are compared as they were played, each with its own settings."""
+MOST_PAIRS = 60
+"""Pairs of models, suites and languages that a table holds at most."""
 
 
 def effects(dossier: Dossier) -> Page:
@@ -57,6 +63,7 @@ def conditions(dossier: Dossier) -> Page:
     pages = [_table(dossier, told, say("effects.caption"))] if len(told) else []
     if len(alike):
         title = say("effects.alike", number=len(alike), all=len(table))
+        pages.append(html.block([html.paragraph(title)], "on-paper"))
         pages.append(html.folded(title, _table(dossier, alike, say("effects.caption"))))
     return html.join([*pages, behaviour(dossier, found.cases)])
 
@@ -121,6 +128,35 @@ def rounds(dossier: Dossier) -> Page:
     return html.paragraph(told) + html.table(pd.DataFrame(rows, columns=names), numbers=names, kind="effects")
 
 
+def between(dossier: Dossier) -> Page:
+    """Return every two models against each other, paired by case; p is corrected over the whole table."""
+    say, names = dossier.say, dossier.view.names
+    keys = [key for key, name in names.items() if name in dossier.subjects]
+    sides = [side for arm in dossier.main if (side := _side(dossier, arm)) is not None]
+    pairs = [(side, *two) for side in sides for two in combinations(keys, 2)]
+    if len(keys) < 2:
+        return html.EMPTY
+    if len(pairs) > MOST_PAIRS:
+        return html.paragraph(say("between.many", number=len(pairs), most=MOST_PAIRS), "note")
+    try:
+        parts = [(of_players(side, [one]), of_players(side, [other])) for side, one, other in pairs]
+        table = compare_all(parts, PLAYERS, METRICS).table
+    except InputError as fault:
+        return html.paragraph(say("effects.refused", why=fault), "note")
+    rows = [
+        {
+            "suite_lang": f"{row['suite']} · {row['lang']}",
+            "models": f"{names[one]} → {names[other]}",
+            "drawn": _drawn(dossier, row),
+            **{name: _texts(dossier, value) for name, value in cells(row).items()},
+        }
+        for row, (_, one, other) in zip(records(table), pairs, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    frame.columns = pd.Index([say.name("effect", str(name)) for name in frame.columns])
+    return html.table(frame, say("between.caption"), numbers=list(frame.columns[3:]), kind="effects", heads=1)
+
+
 def _side(dossier: Dossier, arm: Arm) -> Side | None:
     """Return one arm of all players, ``None`` where nobody was asked."""
     frame = dossier.view.at(dossier.view.attempts, arm)
@@ -135,18 +171,19 @@ def _row(dossier: Dossier, row: Mapping[str, Any]) -> dict[str, Any]:
         "player": row["player"],
         "suite_lang": f"{row['suite']} · {row['lang']}",
         "change": f"{row['before']} → {row['after']}",
-        "drawn": _drawn(row),
+        "drawn": _drawn(dossier, row),
         **numbers,
     }
 
 
-def _drawn(row: Mapping[str, Any]) -> Page:
+def _drawn(dossier: Dossier, row: Mapping[str, Any]) -> Page:
     """Return the difference and its interval on a line from -100 to +100 points, zero in the middle."""
     if pd.isna(row["delta"]):
         return Page(Markup(""), "")
     low, high = (row["delta"] if pd.isna(row[end]) else row[end] for end in ("ci_low", "ci_high"))
     left, width = 50 + 50 * low, max(0.5, 50 * (high - low))
-    told = f"{100 * row['delta']:+.0f} [{100 * low:+.0f}, {100 * high:+.0f}]"
+    moved = points(row["delta"], row["ci_low"], row["ci_high"])
+    told = _texts(dossier, f"{percent(row['left'])} → {percent(row['right'])}, {moved} points")
     drawn = Markup(
         '<span class="forest" role="img" aria-label="{}"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
         '<b style="left:{:.1f}%"></b></span>'

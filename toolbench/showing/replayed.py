@@ -13,7 +13,7 @@ from toolbench.numbers.policies import Policy, examples
 from toolbench.numbers.replay import replay_table
 from toolbench.numbers.tables import groups
 from toolbench.showing import html
-from toolbench.showing.format import NAMES, NOTHING, amount, each, p_text, percent, points
+from toolbench.showing.format import NAMES, NOTHING, each, p_text, percent, points
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm, RunView
 
@@ -81,7 +81,9 @@ def _share(row: Any | None) -> str:
 
 
 def _mean(row: Any | None) -> str:
-    return NOTHING if row is None else amount(row.value)
+    if row is None or pd.isna(row.value):
+        return NOTHING
+    return f"{row.value:.0f}" if row.value >= 100 else f"{row.value:.3g}"
 
 
 def replay_page(view: RunView, policies: Sequence[Policy] = ()) -> Page:

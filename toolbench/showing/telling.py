@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from markupsafe import Markup
 from toolbench.judging.counts import COUNT
 from toolbench.showing import html
 from toolbench.showing.dossier import Dossier
+from toolbench.showing.families import DANGEROUS
 from toolbench.showing.html import Page
 from toolbench.showing.view import Arm
 
@@ -38,7 +38,9 @@ def sentence(dossier: Dossier, player: str) -> Page:
         told = say("model.nothing")
     else:
         told = " ".join([*_passes(dossier, shares), *_strong(dossier, player), _breaks(dossier, player)])
-    parts = [html.inline(told), *_harm(dossier, player), *([_costs(dossier, player)] if shares else [])]
+    script = [html.inline(say("model.script"))] if player in dossier.scripted else []
+    costs = [_costs(dossier, player)] if shares else []
+    parts = [*script, html.inline(told), *_harm(dossier, player), *costs]
     name = html.inline(player, href=f"#m{dossier.view.players.index(player)}")
     inner = Markup(" ").join(part.html for part in parts)
     text = " ".join(part.text for part in parts)
@@ -77,7 +79,7 @@ def _where(dossier: Dossier, found: Share) -> dict[str, object]:
     return {
         "where": dossier.arm_name(arm, condition=False),
         "right": f"{row['numerator']:.0f}",
-        "all": f"{row['denominator']:.0f}",
+        "all": int(row["denominator"]),
         "share": dossier.say.share(row["numerator"], row["denominator"]),
     }
 
@@ -96,13 +98,14 @@ def _breaks(dossier: Dossier, player: str) -> str:
 
 def _harm(dossier: Dossier, player: str) -> Iterator[Page]:
     """Yield what could do harm, whatever its number, with a link to where it can be read."""
-    codes: Counter[str] = Counter()
-    for arm in dossier.main:
-        codes.update(dossier.codes.get((player, arm), Counter()))
-    found = {code: codes[code] for code in ("unsafe_call", "unconfirmed_write") if codes[code]}
-    if found:
-        told = dossier.say("model.harm", number=sum(found.values()))
-        yield html.inline(told, href=f"#code-{next(iter(found))}")
+    places = list(dossier.places(player, dossier.main))
+    rows = [figures["unsafe_call_rate"] for _, figures in places]
+    number = sum(int(row["numerator"]) for row in rows if pd.notna(row["value"]))
+    if number:
+        found = {code for arm, _ in places for code in dossier.codes.get((player, arm), ())}
+        codes = [f"#code-{code}" for code in DANGEROUS if code in found]
+        place = f"#m{dossier.view.players.index(player)}"
+        yield html.inline(dossier.say("model.harm", number=number), href=(*codes, place)[0])
 
 
 def _lower(sentence: str) -> str:

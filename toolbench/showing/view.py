@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from toolbench.domain.keys import AttemptKey, PlayerKey
+from toolbench.domain.plurals import plural
 from toolbench.domain.record import Attempt
 from toolbench.domain.rich import html_table
 from toolbench.domain.suite import Suite
@@ -119,14 +120,15 @@ class RunView:
         parts = []
         if self.scored.missing:
             parts.append(
-                f"{self.scored.missing} of {len(self.scored.planned)} planned attempts were not made"
+                f"{self.scored.missing} of "
+                f"{plural(len(self.scored.planned), 'planned attempt was', 'planned attempts were')} not made"
             )
         if errors:
-            parts.append(f"{errors} attempts ended in transport errors")
+            parts.append(f"{plural(errors, 'attempt')} ended in transport errors")
         if self.scored.judge_errors:
-            parts.append(f"{len(self.scored.judge_errors)} attempts could not be judged")
+            parts.append(f"{plural(len(self.scored.judge_errors), 'attempt')} could not be judged")
         if self.scored.problems:
-            parts.append(f"{len(self.scored.problems)} lines of the log could not be used")
+            parts.append(f"{plural(len(self.scored.problems), 'line')} of the log could not be used")
         return "INCOMPLETE: " + "; ".join(parts) if parts else None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from numbers import Integral
 from typing import Any
 
 import pandas as pd
 
 from toolbench.domain.canonical import loads_strict
 from toolbench.domain.codes import CODES
+from toolbench.domain.plurals import Counted
 from toolbench.errors import InputError
 
 LANGS = ("en", "ru")
@@ -32,8 +34,12 @@ class Words:
         self.lang = lang
 
     def __call__(self, key: str, **values: object) -> str:
-        """Return a sentence, its gaps filled."""
-        return str(_texts()[key][self.lang]).format(**values)
+        """Return a sentence, its gaps filled; a whole number chooses among the forms of its word."""
+        given = {
+            name: Counted(int(value), self.lang) if isinstance(value, Integral) else value
+            for name, value in values.items()
+        }
+        return str(_texts()[key][self.lang]).format(**given)
 
     def name(self, group: str, key: str) -> str:
         """Return what something is called (``metric``, ``gate``, ``family`` …), else its own name."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
+from toolbench.domain.plurals import plural
 from toolbench.judging.counts import COUNT
 from toolbench.numbers.flips import decided, modes
 from toolbench.numbers.rows import of_models
@@ -212,5 +213,5 @@ def summary_page(attempts: pd.DataFrame, planned: pd.DataFrame) -> Page:
 def latest_page(attempts: pd.DataFrame, limit: int = 30) -> Page:
     """Return the latest attempts as a table."""
     return html.table(
-        latest(attempts, limit), f"Latest {min(limit, len(attempts))} of {len(attempts)} attempts"
+        latest(attempts, limit), f"Latest {min(limit, len(attempts))} of {plural(len(attempts), 'attempt')}"
     )

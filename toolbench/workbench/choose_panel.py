@@ -7,6 +7,7 @@ from collections.abc import Callable
 import ipywidgets as widgets
 
 from toolbench.domain.case import Case
+from toolbench.domain.plurals import plural
 from toolbench.errors import InputError
 from toolbench.showing.html import paragraph
 from toolbench.workbench import choosing
@@ -135,7 +136,8 @@ class ChoosePanel:
             self.count.show(paragraph(f"Not ready: {fault}", "note"))
             return
         names = ", ".join(condition.name for condition in plan.config.conditions)
-        text = f"{plan.total} attempts: {len(plan.config.cases.ids or ())} cases, conditions {names}"
+        cases = plural(len(plan.config.cases.ids or ()), "case")
+        text = f"{plural(plan.total, 'attempt')}: {cases}, conditions {names}"
         self.count.show(paragraph(text, "note"))
 
 

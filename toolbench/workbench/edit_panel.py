@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import ipywidgets as widgets
 
+from toolbench.domain.plurals import plural
 from toolbench.errors import ToolbenchError
 from toolbench.showing.html import Page, paragraph, preformatted
 from toolbench.workbench import edits, saving
@@ -129,7 +130,7 @@ class EditPanel:
 def _state(draft: edits.Wording) -> str:
     if not draft.changed:
         return ""
-    number = f"{len(draft.changed)} text(s) changed"
+    number = f"{plural(len(draft.changed), 'text')} changed"
     if draft.saved:
         return f"{number}, saved as {draft.saved}"
     return f"{number}, not saved. A run needs no saving: its log keeps every text it was made with."

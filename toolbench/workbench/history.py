@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from toolbench.domain.log import LOG_NAME, read_header
+from toolbench.domain.plurals import plural
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.numbers.flips import changes, decided
 from toolbench.numbers.tables import records
@@ -132,7 +133,7 @@ def page(found: list[Trial], effects: Effects) -> Page:
         return html.paragraph("No edited wording has been run yet.", "note")
     shown = pd.DataFrame(rows).reindex(columns=COLUMNS).astype(object)
     note = (
-        f"{len(found)} wording(s) tried. The more are tried, the more often one looks better by chance: "
-        "believe the best of them only after a run on cases that chose none of them."
+        f"{plural(len(found), 'wording')} tried. The more are tried, the more often one looks better by "
+        "chance: believe the best of them only after a run on cases that chose none of them."
     )
     return html.table(shown, "Wordings tried", numbers=COLUMNS[5:]) + html.paragraph(note, "note")

@@ -9,6 +9,7 @@ from typing import Any
 
 import ipywidgets as widgets
 
+from toolbench.domain.plurals import plural
 from toolbench.errors import ToolbenchError
 from toolbench.showing.html import EMPTY, Page, folded, paragraph
 from toolbench.showing.report import write_report
@@ -244,7 +245,7 @@ class ResultsPanel:
 
 def _pages(cases: Sequence[str], start: int) -> str:
     last = min(start + PAGE, len(cases))
-    return f"{start + 1}–{last} of {len(cases)} cases" if cases else "no case"
+    return f"{start + 1}–{last} of {plural(len(cases), 'case')}" if cases else "no case"
 
 
 def _label(text: str, *kinds: str) -> widgets.Label:

@@ -8,6 +8,7 @@ from pathlib import Path
 import ipywidgets as widgets
 
 from toolbench.domain.labels import SAID
+from toolbench.domain.plurals import plural
 from toolbench.errors import ToolbenchError
 from toolbench.showing.html import EMPTY, bullets, paragraph
 from toolbench.showing.view import RunView
@@ -78,7 +79,7 @@ class ReviewPanel:
     def _list(self) -> None:
         assert self._view is not None
         found = reviewing.queue(self._view, str(self.queue.value))
-        line = paragraph(f"{found.done} of {len(found.items)} findings looked at.", "note")
+        line = paragraph(f"{found.done} of {plural(len(found.items), 'finding')} looked at.", "note")
         self.count.show(line + (bullets(found.problems) if found.problems else EMPTY))
         with self._quiet():
             self.item.options = [(str(item), item) for item in found.items]

@@ -17,6 +17,7 @@ import pandas as pd
 
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME
+from toolbench.domain.plurals import plural
 from toolbench.domain.record import Attempt, Progress
 from toolbench.errors import InputError, ToolbenchError
 from toolbench.numbers.rows import ATTEMPT, of_models
@@ -254,7 +255,7 @@ def spent(attempts: pd.DataFrame) -> str:
     costs = [f"{total:.4f} {currency}" for currency, total in known.groupby("currency")["cost"].sum().items()]
     unknown = len(models) - len(known)
     if unknown:
-        costs.append(f"unknown for {unknown} attempts")
+        costs.append(f"unknown for {plural(unknown, 'attempt')}")
     return f"{tokens:,.0f} tokens · cost {' + '.join(costs)}"
 
 
@@ -271,7 +272,7 @@ def status(session: Session, attempts: pd.DataFrame | None) -> str:
     if session.plan is None or session.folder is None:
         return "Nothing has been run yet."
     made = 0 if attempts is None else len(attempts)
-    line = f"{session.state} · {made} of {session.plan.total} attempts · {session.seconds:.1f} s"
+    line = f"{session.state} · {made} of {plural(session.plan.total, 'attempt')} · {session.seconds:.1f} s"
     if session.left is not None:
         line += f" · about {duration(session.left)} left"
     if attempts is not None:
@@ -287,7 +288,7 @@ def _shortfall(summary: RunSummary) -> str | None:
             f"{name}: {reason}" for name, reason in summary.abandoned.items()
         )
     return summary.stopped or (
-        f"{summary.transport_errors} transport errors" if not summary.complete else None
+        plural(summary.transport_errors, "transport error") if not summary.complete else None
     )
 
 

@@ -97,7 +97,7 @@ def test_routing_cases_keep_what_they_say(here: Path) -> None:
     assert cases(here)["missing"]["expect"] == {
         "kind": ["clarification", "text"], "must_not_call": True, "contains_any": ["number", "ORD-"],
     }  # fmt: skip
-    assert "1 cases: a text may be a question" in result.stderr
+    assert "1 case: a text may be a question" in result.stderr
 
 
 def test_ticket_cases_with_typographic_quotation_marks_are_read(here: Path) -> None:

@@ -27,6 +27,7 @@ from toolbench.authoring.importing.material import Material
 from toolbench.authoring.importing.reading import read_rows
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.domain.files import validate
+from toolbench.domain.plurals import plural
 from toolbench.errors import SuiteError
 
 ID = ("id", "case_id", "name")
@@ -109,9 +110,11 @@ class _Reader:
     @property
     def remarks(self) -> list[str]:
         """What was left out or changed."""
-        widened = [f"{self._widened} cases: a text may be a question, as these cases know no question"]
+        widened = [
+            f"{plural(self._widened, 'case')}: a text may be a question, as these cases know no question"
+        ]
         lost = [
-            f"{name}: left out in {times} cases, a case has no place for it"
+            f"{name}: left out in {plural(times, 'case')}, a case has no place for it"
             for name, times in self._lost.items()
         ]
         return [*self.refused, *lost, *(widened if self._widened else ())]
