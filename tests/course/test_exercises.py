@@ -75,6 +75,8 @@ def test_broken_json_is_advice() -> None:
     page = checked_page("loop", problems, Words("en"))
     assert page.text.startswith("✔")
     assert "The arguments are no JSON" in page.text
+    # Nothing is praised that the remark takes back.
+    assert data("exercises")["praise"]["loop"]["en"] not in page.text
 
 
 def test_the_five_faults_of_the_broken_loop_are_named_one_after_another() -> None:

@@ -211,7 +211,7 @@ class Chapter:
             asked = await talk.move()
             assert isinstance(asked, Asked), asked
             calls = [f"{call.name}({call.raw_arguments})" for call in asked.decision.calls]
-            rows.append((mode, "; ".join(calls) or f"«{asked.decision.text}»"))
+            rows.append((mode, "; ".join(calls) or self.words.quoted(asked.decision.text)))
         columns = [self.words("column_mode"), self.words("column_did")]
         return layout.table(pd.DataFrame(rows, columns=columns), question_of(scene, self.words))
 

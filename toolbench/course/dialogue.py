@@ -174,7 +174,7 @@ class Dialogue:
             return [(words("program"), _result(record)) for record in move.records]
         if isinstance(move, Asked):
             calls = [(words("model"), f"{call.name}({call.raw_arguments})") for call in move.decision.calls]
-            text = [(words("model"), f"«{move.decision.text}»")] if move.decision.text else []
+            text = [(words("model"), words.quoted(move.decision.text))] if move.decision.text else []
             return calls + text
         return []
 

@@ -24,7 +24,9 @@ CUT = 150
 
 _TEXT = "text-align:left;vertical-align:top;overflow-wrap:break-word"
 _NUMBER = "text-align:right;vertical-align:top;white-space:nowrap"
-_PRE = "white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem;line-height:1.35;margin:.2rem 0"
+# JupyterLab breaks words in the middle unless told not to.
+_WRAPPED = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
+_PRE = f"{_WRAPPED};font-size:.8rem;line-height:1.35;margin:.2rem 0"
 _GRID = (
     "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,{}rem),1fr));"
     "gap:.9rem;align-items:start"

@@ -87,14 +87,7 @@ def results_table(view: RunView, words: Words) -> pd.DataFrame:
 def results_page(view: RunView, words: Words) -> Page:
     """The table scenario → model A → model B → right? → which error, and what its codes mean."""
     table = results_table(view, words)
-    frame = _attempts(view, AUTO)
-    found = {code for codes in frame["codes"] for code in codes}
-    meanings = pd.DataFrame(
-        [(code, words.of(CODES[code].meaning)) for code in CODES if code in found],
-        columns=[words("column_code"), words("column_meaning")],
-    )
-    page = layout.table(table, words("results_caption"))
-    page += layout.table(meanings, words("codes_caption")) if len(meanings) else html.EMPTY
+    page = layout.table(table, words("results_caption")) + _meanings(table, words)
     return page + html.paragraph(words("results_few", cases=len(table)), "note")
 
 
@@ -106,9 +99,9 @@ def right_answers(view: RunView, player: str) -> int:
 
 def wording_page(view: RunView, words: Words) -> Page:
     """Good beside bad descriptions, scenario by scenario, and what changed for each model."""
-    return layout.table(wording_table(view, words), words("wording_caption")) + html.bullets(
-        wording_lines(view, words)
-    )
+    table = wording_table(view, words)
+    shown = layout.table(table, words("wording_caption")) + html.bullets(wording_lines(view, words))
+    return shown + _meanings(table, words)
 
 
 def wording_table(view: RunView, words: Words) -> pd.DataFrame:
@@ -117,10 +110,10 @@ def wording_table(view: RunView, words: Words) -> pd.DataFrame:
     columns = {words("column_scenario"): [_case(view, case).user_texts[0] for case in _cases(frame)]}
     for player in view.models:
         for condition, key in ((AUTO, "good"), (BAD, "bad")):
-            marks = [
-                _mark(_attempts(view, condition), player, case, words, called=True) for case in _cases(frame)
+            marks = [_mark(_attempts(view, condition), player, case, words) for case in _cases(frame)]
+            columns[f"{player} · {words(key)}"] = [
+                f"{right[:1]} {errors.partition(', ')[0]}".strip() for right, errors in marks
             ]
-            columns[f"{player} · {words(key)}"] = [" ".join(filter(None, mark)) for mark in marks]
     return pd.DataFrame(columns)
 
 
@@ -169,8 +162,18 @@ def _label(view: RunView, player: str, words: Words) -> str:
     return f"{player} ({words('scripted' if is_scripted(names[player].provider) else 'real')})"
 
 
-def _mark(frame: pd.DataFrame, player: str, case: str, words: Words, called: bool = False) -> tuple[str, str]:
-    """Return right or not, and the first error."""
+def _meanings(table: pd.DataFrame, words: Words) -> Page:
+    """Return what the codes in a table mean: those that are shown, and no others."""
+    shown = set(" ".join(map(str, table.to_numpy().ravel())).replace(",", " ").split())
+    rows = [(code, words.of(CODES[code].meaning)) for code in CODES if code in shown]
+    if not rows:
+        return html.EMPTY
+    names = [words("column_code"), words("column_meaning")]
+    return layout.table(pd.DataFrame(rows, columns=names), words("codes_caption"))
+
+
+def _mark(frame: pd.DataFrame, player: str, case: str, words: Words) -> tuple[str, str]:
+    """Return right or not, and what was found."""
     mine = frame[(frame["player"] == player) & (frame["case_id"] == case)]
     if not len(mine):
         return "–", ""
@@ -178,5 +181,5 @@ def _mark(frame: pd.DataFrame, player: str, case: str, words: Words, called: boo
     if not row["scored"]:
         return words("not_scored"), str(row["error"])
     if row["passed"]:
-        return ("✔" if called else words("yes")), ""
-    return ("✘" if called else words("no")), str((row["codes"] or ("?",))[0])
+        return words("yes"), ""
+    return words("no"), ", ".join(row["codes"]) or "?"

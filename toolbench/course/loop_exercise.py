@@ -149,6 +149,8 @@ def _marked(loop: Loop, said: Message, escapes: str) -> None:
     told = str(model.seen[-1].get("content")) if model.seen else ""
     if "Traceback" in told:
         raise _Found(problem("loop.traceback", model.seen))
+    if told.upper().startswith('"ERROR'):
+        raise _Found(problem("loop.quoted_error", model.seen, found=told))
     if not told.upper().startswith("ERROR"):
         raise _Found(problem("loop.unmarked", model.seen, found=told))
 
@@ -160,7 +162,9 @@ def _run(loop: Loop, replies: Sequence[Message], escapes: str | None) -> tuple[A
     """
     made: list[str] = []
 
-    def calculate(expression: str) -> dict[str, Any]:
+    def calculate(expression: Any) -> dict[str, Any]:
+        if isinstance(expression, dict):
+            raise _Found(problem("loop.not_unpacked", model.seen))
         if expression == "1/0":
             raise ValueError("division by zero")
         made.append(expression)

@@ -201,16 +201,17 @@ class OwnLoop:
         frame = pd.DataFrame(rows, columns=[words(f"column_{name}") for name in names])
         caption = f"{question}  ·  {self.model.model}"
         kind = "good" if self.ended == "own_answered" else "bad"
-        said = [html.paragraph(f"«{self.answer}»")] if self.answer else []
+        said = [html.paragraph(self.words.quoted(self.answer))] if self.answer else []
         ending = layout.box(kind, words(self.ended, detail=self.detail), *said)
         return layout.table(frame, caption, numbers=list(frame.columns[4:])) + ending
 
     def _shown(self, iteration: Iteration, ran: Ran | None) -> tuple[str, str, str]:
         if ran is not None:
             arguments = json.dumps(ran.arguments, ensure_ascii=False)
-            return ran.tool, arguments, f"{ran.result}  ({ran.milliseconds:.0f} ms)"
+            return ran.tool, arguments, f"{ran.result}  ({ran.milliseconds:.0f} {self.words('column_milliseconds')})"
         calls = ", ".join(f"{call.name}({call.raw_arguments})" for call in iteration.decision.calls)
-        return calls or "—", "", f"«{iteration.decision.text}»" if iteration.decision.text else ""
+        said = iteration.decision.text
+        return calls or "—", "", self.words.quoted(said) if said else ""
 
     def _total(self) -> tuple[str, str, str]:
         usages = [iteration.decision.usage for iteration in self.iterations]

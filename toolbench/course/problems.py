@@ -61,9 +61,11 @@ def checked_page(exercise: str, problems: Sequence[Problem], words: Words) -> Pa
     """Return what a student sees: done, or not done yet with every problem found."""
     title = words.of(data("exercises")["titles"][exercise])
     if not blocking(problems):
+        if problems:
+            advice = html.bullets(problem.said(words) for problem in problems)
+            return layout.box("good", words("passed_but", title=title), advice)
         praise = html.paragraph(words.of(data("exercises")["praise"][exercise]))
-        advice = [html.bullets(problem.said(words) for problem in problems)] if problems else []
-        return layout.box("good", words("passed", title=title), praise, *advice)
+        return layout.box("good", words("passed", title=title), praise)
     problems = blocking(problems)
     inside = [html.bullets(problem.said(words) for problem in problems)]
     histories = [problem.history for problem in problems if problem.history]

@@ -98,14 +98,14 @@ def _result(provider: Provider, words: Words) -> str:
 
 def _ids(provider: Provider, words: Words) -> str:
     names = list(dict.fromkeys(_keys(provider.turn(), CALL.id)))
-    return f"{' → '.join(names) or '—'}. {words.of(provider.facts['ids'])}"
+    return f"{' → '.join(names) or '—'}; {words.of(provider.facts['ids'])}"
 
 
 def _forced(provider: Provider, words: Words) -> str:
     dialect = dialects(provider.protocol)[1][provider.profile]
     field = dialect.fields["tool_choice"]
     said = words.of(provider.facts["forced"])
-    return f"{field.rpartition('.')[2]}. {said}" if field else said
+    return f"{field.rpartition('.')[2]}: {said}" if field else said
 
 
 def _strict(provider: Provider, words: Words) -> str:

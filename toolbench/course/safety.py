@@ -49,7 +49,7 @@ def calculator_page(words: Words) -> Page:
         try:
             outcome = str(calculate(expression))
         except ExpressionError as fault:
-            outcome = f"✘ {fault}"
+            outcome = f"✘ {words.of(fault.reason)}"
         rows.append((expression, outcome, f"{1000 * (time.perf_counter() - started):.2f}"))
     names = [words(f"column_{name}") for name in ("expression", "outcome", "milliseconds")]
     return layout.table(pd.DataFrame(rows, columns=names), numbers=names[2:])

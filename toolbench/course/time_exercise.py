@@ -62,9 +62,12 @@ def _right(call: str, zone: str, told: datetime, weekday: object) -> Problem | N
         return problem("time.wrong", call=call, found=told.isoformat())
     if told.utcoffset() != now.astimezone(ZoneInfo(zone)).utcoffset():
         return problem("time.other_zone", call=call, found=told.isoformat())
+    wanted = DAYS["en"][told.weekday()]
+    if not any(str(weekday).casefold() in map(str.casefold, days) for days in DAYS.values()):
+        return problem("time.not_a_day", call=call, found=weekday, wanted=wanted)
     names = [days[told.weekday()].casefold() for days in DAYS.values()]
     if str(weekday).casefold() not in names:
-        return problem("time.weekday", call=call, found=weekday, wanted=DAYS["en"][told.weekday()])
+        return problem("time.weekday", call=call, found=weekday, wanted=wanted)
     return None
 
 

@@ -37,6 +37,10 @@ class Words:
         """Return a text of ``texts.json``."""
         return self.of(data("texts")[key], **facts)
 
+    def quoted(self, text: str) -> str:
+        """Return a text in this language's quotation marks."""
+        return self("quoted", said=text)
+
     def of(self, text: Mapping[str, str] | str, **facts: object) -> str:
         """Return one text in this language; a plain string serves both."""
         said = text if isinstance(text, str) else text[self.lang]
