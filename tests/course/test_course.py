@@ -130,7 +130,7 @@ async def test_the_lesson_can_be_played_on_every_wire(protocol: str, tmp_path: P
     for scene, answer in {
         "percent": "36",
         "two_cities": "15:30",
-        "tickets": "258.63",
+        "tickets": "258,63",
         "london": "06:30",
     }.items():
         talk = chapter.talk(scene)
@@ -169,7 +169,9 @@ async def test_pages_without_a_conversation(chapter: Chapter) -> None:
     assert "is_error" in chapter.error_on_the_wire().text
     calculator = chapter.calculator().text
     assert calculator.count("✘") == 5
-    assert {"ru": "показатель степени больше", "en": "exponents are limited"}[chapter.words.lang] in calculator
+    assert {"ru": "показатель степени больше", "en": "exponents are limited"}[
+        chapter.words.lang
+    ] in calculator
     whitelist = chapter.whitelist().text
     assert whitelist.count("proposed → rejected") == 4
     assert "UNKNOWN_TOOL" in whitelist

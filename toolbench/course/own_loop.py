@@ -208,7 +208,11 @@ class OwnLoop:
     def _shown(self, iteration: Iteration, ran: Ran | None) -> tuple[str, str, str]:
         if ran is not None:
             arguments = json.dumps(ran.arguments, ensure_ascii=False)
-            return ran.tool, arguments, f"{ran.result}  ({ran.milliseconds:.0f} {self.words('column_milliseconds')})"
+            return (
+                ran.tool,
+                arguments,
+                f"{ran.result}  ({ran.milliseconds:.0f} {self.words('column_milliseconds')})",
+            )
         calls = ", ".join(f"{call.name}({call.raw_arguments})" for call in iteration.decision.calls)
         said = iteration.decision.text
         return calls or "—", "", self.words.quoted(said) if said else ""
