@@ -26,7 +26,7 @@ from toolbench.showing.front import PARTS, contents, front, matrix, part, verdic
 from toolbench.showing.limits import LIMITS, limits
 from toolbench.showing.matrix import cases
 from toolbench.showing.model_blocks import BLOCKS, blocks
-from toolbench.showing.paired_effects import effects
+from toolbench.showing.paired_effects import between, effects
 from toolbench.showing.repetitions import consistency
 from toolbench.showing.view import Arm
 from toolbench.showing.words import LANGS, Words, _texts
@@ -258,6 +258,14 @@ def test_choosing_drops_no_row_and_says_why_a_model_is_not_compared(dossier: Dos
     assert "0 (own machine)" in text
     assert text.count("delivery · en") >= 2
     assert "not compared: cost unknown" in text or "not compared: breaks a gate" in text
+
+
+def test_every_two_models_are_compared_with_p_and_neither_comes_before_the_other(dossier: Dossier) -> None:
+    (row,) = [line for line in between(dossier).text.splitlines() if "quiet-1 → router-7b" in line]
+    assert re.search(r"11 % +67 % +\+56", row)
+    assert "9 (9)" in row
+    assert "before" not in between(dossier).text
+    assert "Is the difference between two models real?" in choosing(dossier).text
 
 
 def test_consistency_covers_every_repeated_arm(dossier: Dossier) -> None:

@@ -27,6 +27,8 @@ FACTORS = ("condition", "repetitions")
 """Every case counts once, however often each condition plays it."""
 PLAYERS = ("model", "protocol", "settings")
 """Models are compared as they were played, each with its own settings."""
+SIDES = {"before": "first", "after": "second"}
+"""What the columns of two models are called: neither was there before the other."""
 MOST_PAIRS = 60
 """Pairs of models, suites and languages that a table holds at most."""
 
@@ -148,7 +150,7 @@ def between(dossier: Dossier) -> Page:
             "suite_lang": f"{row['suite']} · {row['lang']}",
             "models": f"{names[one]} → {names[other]}",
             "drawn": _drawn(dossier, row),
-            **{name: _texts(dossier, value) for name, value in cells(row).items()},
+            **{SIDES.get(name, name): _texts(dossier, value) for name, value in cells(row).items()},
         }
         for row, (_, one, other) in zip(records(table), pairs, strict=True)
     ]
