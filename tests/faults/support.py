@@ -26,7 +26,10 @@ FAULTS: tuple[str, ...] = tuple(
 SLOW = ("hang", "slow_drip")
 """Faults that only a timeout ends."""
 
-HARMLESS = ("ok", "200", "keep_alive")
+IN_BATCHES = tuple(fault for fault in FAULTS if fault.startswith("batch_"))
+"""Faults that only a batch can have."""
+
+HARMLESS = ("ok", "200", "keep_alive", *IN_BATCHES)
 """Faults after which there is a reply all the same."""
 
 FAMILIES: Mapping[str, Mapping[str, str]] = {

@@ -3,6 +3,16 @@ from . import samples as samples
 from .allowances import Allowance as Allowance
 from .allowances import allowance as allowance
 from .base import ProviderAdapter as ProviderAdapter
+from .batches import Answer as Answer
+from .batches import Asked as Asked
+from .batches import BatchState as BatchState
+from .batches import BatchWire as BatchWire
+from .batches import Call as Call
+from .batches import Refused as Refused
+from .batches import Talk as Talk
+from .batches import batches_of as batches_of
+from .batches import lots as lots
+from .batches import refusal_of as refusal_of
 from .by_protocol import ADAPTERS as ADAPTERS
 from .by_protocol import adapter_for as adapter_for
 from .drafts import laid_over as laid_over
@@ -25,4 +35,5 @@ from .streams import assemble as assemble
 from .wire import Messages as Messages
 from .wire import Offer as Offer
 from .wire import Request as Request
+from .wire import SettingNote as SettingNote
 from .wire import settled as settled

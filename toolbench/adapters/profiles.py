@@ -60,6 +60,7 @@ class Dialect:
     reply_drops: Sequence[str] = ()
     allowed_choice: bool = False
     cost_currency: str | None = None
+    batch: str | None = None
     call_signature: Mapping[str, str] | None = None
     stream_options: bool = True
     error_flag: bool = True

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -67,6 +67,17 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
 )
 @click.option("--record", type=EXISTING, help="Folder for executor scripts of what live tools answered.")
 @click.option("--replay", type=EXISTING, help="Folder with such scripts, in place of live tools.")
+@click.option(
+    "--batch",
+    type=click.Choice(["first", "every"]),
+    is_flag=False,
+    flag_value="every",
+    help="Ask through the providers' batch endpoints, at half the price and within a day a turn: every "
+    "request, or only the first of an attempt.",
+)
+@click.option(
+    "--cancel-batches", is_flag=True, help="With --batch: a run that is stopped cancels its batches."
+)
 @click.option("--resume", is_flag=True, help="Continue the run that is in --output.")
 @click.option(
     "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
@@ -96,6 +107,8 @@ def run(
     allow_writes: bool,
     record: Path | None,
     replay: Path | None,
+    batch: Literal["first", "every"] | None,
+    cancel_batches: bool,
     resume: bool,
     retry_errors: bool,
     until: tuple[str, str] | None,
@@ -116,6 +129,7 @@ def run(
       toolbench run --config config.json --repetitions 30 --until model=a model=b --width 0.1
       toolbench run --config config.json --suites mine --record recorded/
       toolbench run --config config.json --suites mine --replay recorded/
+      toolbench run --config config.json --models openai/gpt-6-luna --batch
     """
     from toolbench.running.asked import Part, prepare, sitting
     from toolbench.running.runner import run_matrix_sync
@@ -132,7 +146,12 @@ def run(
         live_rates=live_rates,
         allow_writes=allow_writes,
         replay=replay,
+        batch=batch,
     )
+    if until and any(run.batch for run in loaded.runs):
+        raise click.UsageError(
+            "--until plays round by round, and a round in batches takes a day: leave one out"
+        )
     folder = output or Path("runs") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     # Other benches name the log itself; here the log is in the run's folder.
     folder = folder.with_suffix("") if folder.suffix == ".jsonl" and not folder.exists() else folder
@@ -147,6 +166,7 @@ def run(
             resume=resume,
             retry_errors=retry_errors,
             among=among,
+            cancel_batches=cancel_batches,
             on_attempt=progress,
             on_wait=progress.wait,
         )

@@ -57,6 +57,7 @@ from .extensions import wire_of as wire_of
 from .files import append_text as append_text
 from .files import create_all as create_all
 from .files import describe as describe
+from .files import no_link as no_link
 from .files import read_json as read_json
 from .files import read_jsonl as read_jsonl
 from .files import read_text as read_text

@@ -26,7 +26,7 @@ SECRET_NAME = re.compile(
 SECRET_LOOKING = re.compile(r"\b(sk|key|pat|ghp|xai|gsk)[-_][A-Za-z0-9_-]{12,}|Bearer\s+\S{12,}")
 Kind = Literal["baseline", "embedded", "scripted", "http"]
 INDIFFERENT = frozenset({"parallelism", "timeouts", "retries", "budgets", "labels"})
-INDIFFERENT_OF_A_MODEL = frozenset({"parallelism", "requests_per_minute", "api_key_env", "price"})
+INDIFFERENT_OF_A_MODEL = frozenset({"parallelism", "requests_per_minute", "api_key_env", "price", "batch"})
 REDACTED = "[redacted]"
 BASELINES = ("always_silent", "always_first_tool", "random_tool", "keyword_router")
 EMBEDDED, SCRIPTED, IN_PROCESS = "embedded:", "simulator:", "baseline:"
@@ -54,6 +54,8 @@ class ModelConfig:
         The id by which the model's capabilities are known, where ``model`` is a deployment's or an alias.
     omit
         Dotted paths of body fields that are not sent although the adapter would.
+    batch
+        Which requests go through the provider's batch endpoint: the ``first`` of every attempt, or ``every``.
     headers
         Laid over the adapter's own; ``env:NAME`` is read from the environment, ``None`` takes a header out.
     """
@@ -73,6 +75,7 @@ class ModelConfig:
     requests_per_minute: float | None = None
     family: str | None = None
     omit: Sequence[str] = ()
+    batch: Literal["first", "every"] | None = None
 
     @property
     def public_headers(self) -> dict[str, str | None]:
@@ -152,6 +155,8 @@ class Config:
         if self.may_write:
             data["may_write"] = True
         for run, model in zip(data["runs"], self.runs, strict=True):
+            if model.batch is None:
+                del run["batch"]
             public = model.public_headers
             run["base_url"] = public_url(run["base_url"])
             run["headers"] = {

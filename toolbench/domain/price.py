@@ -13,12 +13,18 @@ CACHE_WRITE = 1.25
 """What a token written to a cache costs in input tokens, unless the price says otherwise; whose tariff that
 is stands with the dialects, for others that bill writes it is an assumption."""
 
+BATCH = 0.5
+"""What a token costs through a batch endpoint, as a share of its price, unless the price says otherwise: both
+OpenAI (platform.openai.com pricing) and Anthropic (platform.claude.com pricing) take half, 2026-11-30; what
+expired or failed is not billed."""
 
-def cost(price: Mapping[str, object] | None, usage: Usage) -> float | None:
+
+def cost(price: Mapping[str, object] | None, usage: Usage, batch: bool = False) -> float | None:
     """Return the cost of one reply in the price's currency; ``None`` when price or counts are unknown.
 
     Prices are per million tokens. Tokens read from a cache and written to it are part of the input and cost
-    ``cached_input`` and ``cache_write``; reasoning tokens are part of the output.
+    ``cached_input`` and ``cache_write``; reasoning tokens are part of the output. Through a ``batch``
+    endpoint all of this costs the share ``batch``.
     """
     if price is None or usage.input is None or usage.output is None:
         return None
@@ -27,12 +33,14 @@ def cost(price: Mapping[str, object] | None, usage: Usage) -> float | None:
         return None
     read, written = usage.cached_input or 0, usage.cache_write or 0
     cheap, dear = _amount(price, "cached_input"), _amount(price, "cache_write")
-    return (
+    share = _amount(price, "batch") if batch else 1.0
+    whole = (
         (usage.input - read - written) * into
         + read * (into if cheap is None else cheap)
         + written * (into * CACHE_WRITE if dear is None else dear)
         + usage.output * out
     ) / 1_000_000
+    return whole * (BATCH if share is None else share)
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,9 @@ class Tariff:
         """Return the tariff of an entry of a run header's players."""
         return cls(player.get("price"), player.get("charges"))
 
-    def cost(self, usage: Usage) -> float | None:
+    def cost(self, usage: Usage, batch: bool = False) -> float | None:
         """Return the cost of one reply in :attr:`currency`, ``None`` where it is not known."""
-        return usage.cost if self.price is None else cost(self.price, usage)
+        return usage.cost if self.price is None else cost(self.price, usage, batch)
 
     @property
     def currency(self) -> str | None:

@@ -75,7 +75,7 @@ class TurnRecord:
     ``said`` is what the user said before it where that depended on what was asked; ``settings`` maps a
     setting to what was asked, sent and honoured (``None``: cannot be known);
     ``response`` holds status, kept headers and the complete text; times are in milliseconds, ``None`` where
-    a conversation was imported from a place that keeps none.
+    a conversation was imported from a place that keeps none, and for a reply out of a batch.
     """
 
     index: int
@@ -93,6 +93,11 @@ class TurnRecord:
     request_id: str | None = None
     retries: Sequence[Mapping[str, JSON]] = ()
     said: str | None = None
+
+    @property
+    def in_batch(self) -> bool:
+        """Whether the reply came through a batch endpoint: at another price, and after no latency to tell."""
+        return self.settings.get("via", {}).get("sent") == "batch"
 
 
 @dataclass(frozen=True)

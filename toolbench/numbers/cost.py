@@ -30,7 +30,7 @@ def attempt_cost(attempt: Attempt, tariff: Tariff) -> float | None:
     price = tariff.price
     if not attempt.turns if price is None else "input" not in price or "output" not in price:
         return None
-    spent = [tariff.cost(turn.decision.usage) for turn in attempt.turns]
+    spent = [tariff.cost(turn.decision.usage, turn.in_batch) for turn in attempt.turns]
     return None if any(value is None for value in spent) else float(sum(value or 0.0 for value in spent))
 
 

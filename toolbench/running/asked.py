@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Literal
 
 from toolbench.domain.case import Case
 from toolbench.domain.config import Config, ModelConfig
@@ -144,6 +145,7 @@ def prepare(
     live_rates: bool = False,
     allow_writes: bool = False,
     replay: Path | None = None,
+    batch: Literal["first", "every"] | None = None,
 ) -> tuple[Config, list[Suite]]:
     """Load a configuration and its suites, with what was given beside it taking precedence.
 
@@ -160,6 +162,8 @@ def prepare(
         The second consent to writes of live tools; the first one is ``allow_writes`` in the configuration.
     replay
         Folder with ``<suite>.executor.json`` of an earlier live run, to be used in place of live executors.
+    batch
+        Which requests of all models go through batch endpoints, whatever the configuration says.
     conditions
         Names of conditions to keep (the configuration's own or built-in ones); empty keeps all.
     part
@@ -182,6 +186,8 @@ def prepare(
         )
     if parallelism is not None:
         loaded = replace(loaded, parallelism=parallelism)
+    if batch is not None:
+        loaded = replace(loaded, runs=tuple(replace(run, batch=batch) for run in loaded.runs))
     if (tools is None) != (not cases):
         raise ConfigError(
             "tools and cases belong together: give both, or neither and name suites in the configuration"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from toolbench.adapters import dialect_of
+from toolbench.adapters import Request, dialect_of
 from toolbench.domain.config import Config, ModelConfig
 from toolbench.domain.decision import Usage
 from toolbench.domain.log import RunLog
@@ -54,7 +56,7 @@ class Budget:
                     continue
                 self.spent["requests"] += len(attempt.turns) + (attempt.status == "transport_error")
                 for turn in attempt.turns:
-                    self.usage(model, turn.decision.usage)
+                    self.usage(model, turn.decision.usage, turn.in_batch)
         self._started -= sum(
             (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()
             for begin, end in zip(begins, ends, strict=True)
@@ -64,10 +66,32 @@ class Budget:
         """Count a request about to be sent."""
         self.spent["requests"] += 1
 
-    def usage(self, model: ModelConfig, usage: Usage) -> None:
+    def usage(self, model: ModelConfig, usage: Usage, batch: bool = False) -> None:
         """Count the tokens of a reply and, with a known price, their cost."""
         self.spent["tokens"] += (usage.input or 0) + (usage.output or 0)
-        self.spent["money"] += Tariff(model.price).cost(usage) or 0.0 if _unit(model) else 0.0
+        self.spent["money"] += self._cost(model, usage, batch)
+
+    @contextmanager
+    def expected(self, model: ModelConfig, request: Request) -> Iterator[None]:
+        """Count what a request of a batch may come to, as long as nobody knows what it does.
+
+        The estimate is a token every three bytes of the request, and all the output that it allows.
+        """
+        most = Usage(
+            input=len(json.dumps(request.body, ensure_ascii=False).encode()) // 3,
+            output=model.settings.max_output_tokens,
+        )
+        tokens, money = (most.input or 0) + (most.output or 0), self._cost(model, most, batch=True)
+        self.spent["tokens"] += tokens
+        self.spent["money"] += money
+        try:
+            yield
+        finally:
+            self.spent["tokens"] -= tokens
+            self.spent["money"] -= money
+
+    def _cost(self, model: ModelConfig, usage: Usage, batch: bool) -> float:
+        return Tariff(model.price).cost(usage, batch) or 0.0 if _unit(model) else 0.0
 
     def reached(self) -> str | None:
         """Return which limit of the run is reached, as one phrase, or ``None``."""

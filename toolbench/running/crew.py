@@ -9,6 +9,7 @@ from typing import Protocol, Self
 
 from toolbench.domain.config import ModelConfig
 from toolbench.domain.keys import AttemptKey
+from toolbench.running.batch_stand import MOST_WAITING, Batching, batch_stand_for
 from toolbench.running.budget import Budget
 from toolbench.running.stand import Matrix, Played, Stand, stand_for
 from toolbench.running.transport import Transport
@@ -41,9 +42,15 @@ class LocalCrew:
     """Plays in this process: one event loop, one transport, as many attempts at once as is configured."""
 
     def __init__(
-        self, matrix: Matrix, transport: Transport, budget: Budget, tell: Callable[[str], None]
+        self,
+        matrix: Matrix,
+        transport: Transport,
+        budget: Budget,
+        tell: Callable[[str], None],
+        batching: Batching | None = None,
     ) -> None:
         self._matrix, self._transport, self._budget, self._tell = matrix, transport, budget, tell
+        self._batching = batching
 
     async def __aenter__(self) -> Self:
         """Open the transport."""
@@ -58,12 +65,19 @@ class LocalCrew:
 
     async def play(self, player: ModelConfig, todo: Iterator[AttemptKey], record: Record) -> None:
         """Play attempts of one player."""
-        stand = stand_for(player, self._matrix, self._transport, self._budget, self._tell)
+        rules = player, self._matrix, self._transport, self._budget, self._tell
+        seats = player.parallelism or self._matrix.config.parallelism
+        stand = stand_for(*rules)
+        if player.batch is not None and self._batching is not None:
+            seats, stand = MOST_WAITING, batch_stand_for(*rules, self._batching)
         async with stand as ready, asyncio.TaskGroup() as group:
-            for _ in range(player.parallelism or self._matrix.config.parallelism):
+            for _ in range(seats):
                 group.create_task(_seat(ready, todo, record))
 
 
 async def _seat(stand: Stand, todo: Iterator[AttemptKey], record: Record) -> None:
-    for planned in todo:
-        await record(await stand.play(planned))
+    try:
+        while stand.open and (planned := next(todo, None)) is not None:
+            await record(await stand.play(planned))
+    finally:
+        stand.leave()

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from toolbench.adapters import Request, settled
+from toolbench.adapters import Request, SettingNote, settled
 from toolbench.domain.canonical import JSON, sha256
 from toolbench.domain.decision import MOST_CALLS, ModelDecision, ToolCall
 from toolbench.domain.environment import now
@@ -151,13 +151,16 @@ async def _ask(stage: Stage, step: Ask, send: Send) -> tuple[TurnRecord, Mapping
     if len(decision.calls) > MOST_CALLS:
         told = f"the reply holds {len(decision.calls)} calls; no more than {MOST_CALLS} are read"
         raise TransportError("too_many_calls", told, reply.status)
+    settings = settled(step.request, decision)
+    if reply.via is not None:
+        settings["via"] = SettingNote(stage.model.batch, reply.via, True).to_json()
     request = {"path": step.request.path, "body": step.request.body, "headers": dict(step.request.headers)}
     turn = TurnRecord(
         index=step.index,
         user_turn=step.user_turn,
         request=request,
         request_hash=sha256(request),
-        settings=settled(step.request, decision),
+        settings=settings,
         tool_names=dict(step.request.tool_names),
         losses=tuple(step.request.losses),
         response={"status": reply.status, "headers": dict(reply.headers), "text": reply.text},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -11,20 +12,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolbench.adapters import adapter_for
+from toolbench.adapters import adapter_for, batches_of
 from toolbench.adapters.profiles import dialect_of
-from toolbench.domain.config import Config, decides_verdicts
+from toolbench.domain.config import Config, ModelConfig, decides_verdicts
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.log_writer import LogWriter
 from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
 from toolbench.domain.suite import Suite
-from toolbench.errors import LogError, ToolbenchError
+from toolbench.errors import ConfigError, LogError, ToolbenchError
+from toolbench.running.batch_stand import Batching
 from toolbench.running.budget import Budget
 from toolbench.running.crew import Crew, LocalCrew
 from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.hosts import check_live
+from toolbench.running.ledger import Ledger
 from toolbench.running.patience import GIVEN_UP
 from toolbench.running.redaction import extra_headers, key_of, redactor_for
 from toolbench.running.stand import Matrix, Played
@@ -51,6 +54,7 @@ async def run_matrix(
     retry_errors: bool = False,
     among: Callable[[AttemptKey], bool] = lambda _: True,
     interleaved: bool = False,
+    cancel_batches: bool = False,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -69,6 +73,9 @@ async def run_matrix(
     interleaved
         Play the conditions of a case one after another and not one whole condition after the other: a run
         that stops early then has pairs to compare.
+    cancel_batches
+        Cancel the batches that are out when the run is stopped; otherwise they go on, and a run that is
+        resumed collects them.
     on_attempt
         Called after each attempt is on disk.
     on_wait
@@ -85,6 +92,9 @@ async def run_matrix(
         dialect_of(model)
         key_of(model)
         extra_headers(model)
+        if model.batch is not None:
+            batches_of(model)
+            _refuse_batch(config, suites)
     for suite in suites:
         if suite.executor.remote:
             await check_live(suite.executor, tuple(suite.contract.by_name), suite.name)
@@ -110,6 +120,8 @@ async def run_matrix(
                 finished.add(attempt.key)
                 summary.count(attempt)
             header = log.header
+        ledger = Ledger(output)
+        _refuse_what_is_out(ledger, config, output)
         plan = list(header.plan())
         summary.total = len(plan)
         summary.skipped = sum(planned in finished for planned in plan)
@@ -123,8 +135,14 @@ async def run_matrix(
             Transport(redactor, config.timeouts, config.retries, on_wait=on_wait),
             budget,
             on_wait or (lambda _: None),
+            Batching(ledger, cancel_batches, redactor),
         )
-        await _Pass(config, writer, summary, budget, on_attempt).run(todo, crew)
+        try:
+            await _Pass(config, writer, summary, budget, on_attempt).run(todo, crew)
+        finally:
+            summary.batches_out = [lot.batch or lot.tag for lot in ledger.out]
+            if ledger.out and on_wait:
+                on_wait(_still_out(ledger, output))
     return summary
 
 
@@ -136,6 +154,7 @@ def run_matrix_sync(
     resume: bool = False,
     retry_errors: bool = False,
     among: Callable[[AttemptKey], bool] = lambda _: True,
+    cancel_batches: bool = False,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -151,6 +170,7 @@ def run_matrix_sync(
         resume=resume,
         retry_errors=retry_errors,
         among=among,
+        cancel_batches=cancel_batches,
         on_attempt=on_attempt,
         on_wait=on_wait,
     )
@@ -207,24 +227,32 @@ class _Pass:
         self._summary = summary
         self._budget = budget
         self._on_attempt = on_attempt
-        self._hopeless = self._player_done = self._player_total = 0
+        self._hopeless, self._done, self._total = Counter[str](), Counter[str](), Counter[str]()
 
     async def run(self, todo: Sequence[AttemptKey], crew: Crew) -> None:
         # What earlier sessions have spent may be all there is.
         self._summary.stopped = self._budget.reached()
         heart = asyncio.create_task(_beat())
         try:
-            async with crew:
-                for player in self._config.players:
-                    mine = [planned for planned in todo if planned.player == player.key]
-                    if mine and self._summary.stopped is None:
-                        self._hopeless, self._player_done, self._player_total = 0, 0, len(mine)
-                        await crew.play(player, self._wanted(mine), self._record)
+            async with crew, asyncio.TaskGroup() as group:
+                # Those that wait for batches do so beside all others.
+                online = [player for player in self._config.players if player.batch is None]
+                waiting = [player for player in self._config.players if player.batch is not None]
+                for players in (online, *([player] for player in waiting)):
+                    group.create_task(self._play(players, todo, crew))
         except ExceptionGroup as errors:
             # One seat's full disk is everybody's: it is reported once, as itself.
             raise _cause(errors) from None
         finally:
             heart.cancel()
+
+    async def _play(self, players: Sequence[ModelConfig], todo: Sequence[AttemptKey], crew: Crew) -> None:
+        """Play one player after the other."""
+        for player in players:
+            mine = [planned for planned in todo if planned.player == player.key]
+            if mine and self._summary.stopped is None:
+                self._total[str(player.key)] = len(mine)
+                await crew.play(player, self._wanted(mine), self._record)
 
     def _wanted(self, mine: Sequence[AttemptKey]) -> Iterator[AttemptKey]:
         """Yield attempts for as long as it makes sense to make more."""
@@ -249,15 +277,16 @@ class _Pass:
         self._summary.transport_errors += attempt.status == "transport_error"
         self._summary.judge_errors += attempt.status == "judge_error"
         hopeless = attempt.status == "transport_error" and attempt.stop in HOPELESS
-        self._hopeless = self._hopeless + 1 if hopeless else 0
-        if self._hopeless >= GIVE_UP_AFTER and attempt.error:
+        self._hopeless[name] = self._hopeless[name] + 1 if hopeless else 0
+        if self._hopeless[name] >= GIVE_UP_AFTER and attempt.error:
             self._summary.abandoned[name] = str(attempt.error["message"])
         self._summary.stopped = self._budget.reached()
         if self._on_attempt:
             done = self._summary.made + self._summary.skipped
-            self._player_done += 1
-            progress = Progress(attempt, done, self._summary.total, self._player_done, self._player_total)
-            self._on_attempt(progress)
+            self._done[name] += 1
+            self._on_attempt(
+                Progress(attempt, done, self._summary.total, self._done[name], self._total[name])
+            )
 
 
 def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -271,6 +300,34 @@ def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
         else:
             leaves.append(error)
     return next((error for error in leaves if isinstance(error, ToolbenchError)), leaves[0])
+
+
+def _refuse_batch(config: Config, suites: Sequence[Suite]) -> None:
+    """Refuse what cannot be kept while conversations wait for hours."""
+    if "attempt_seconds" in config.budgets:
+        raise ConfigError(
+            "budgets.attempt_seconds: an attempt in batches takes hours; take it out for --batch"
+        )
+    for suite in suites:
+        if suite.executor.remote:
+            raise ConfigError(
+                f"batch: suite {suite.name} has live tools, which cannot wait for hours; "
+                "use a recorded script (--replay)"
+            )
+
+
+def _refuse_what_is_out(ledger: Ledger, config: Config, output: Path) -> None:
+    """Refuse to ask online what a batch that is out has asked already."""
+    asked = {lot.player for lot in ledger.out} - {str(run.key) for run in config.runs if run.batch}
+    if asked:
+        raise LogError(f"{_still_out(ledger, output)}, or ask the provider to cancel them")
+
+
+def _still_out(ledger: Ledger, output: Path) -> str:
+    shown = ", ".join(lot.batch or "one without a known id" for lot in ledger.out[:3])
+    more = f" and {len(ledger.out) - 3} more" if len(ledger.out) > 3 else ""
+    how = f"--batch --resume --output {output}"
+    return f"{output}: batches are still out ({shown}{more}); collect them with {how}"
 
 
 def _case(planned: AttemptKey) -> tuple[str, str, str]:

@@ -65,9 +65,23 @@ class Stand:
     async def play(self, planned: AttemptKey) -> Played:
         """Play one attempt to its end."""
         attempt = await self._play(planned)
+        return Played(attempt, self.gone)
+
+    @property
+    def gone(self) -> str | None:
+        """Why nothing more can be sent to the model, once that is so."""
         line = self._line
-        given_up = None if line.model.kind == "baseline" else self._transport.given_up(line.model)
-        return Played(attempt, line.closed or given_up)
+        return line.closed or (
+            None if line.model.kind == "baseline" else self._transport.given_up(line.model)
+        )
+
+    @property
+    def open(self) -> bool:
+        """Whether one more attempt may begin."""
+        return True
+
+    def leave(self) -> None:
+        """Somebody who has played here will begin no more."""
 
     async def _play(self, planned: AttemptKey) -> Attempt:
         model, config, header = self._line.model, self._matrix.config, self._matrix.header
@@ -81,7 +95,7 @@ class Stand:
             seed = int(sha256([config.seed, list(planned.texts)])[:8], 16)
             send = _in_process(baseline(model.model, seen.contract, case.lang, seed))
         else:
-            send = self._limited()
+            send = self._limited(self.way(planned))
         hashes = {
             **{name: suite.hashes[name] for name in OWN_PARTS if name in suite.hashes},
             "prompt": sha256(suite.system(case, condition.prompt)),
@@ -100,7 +114,16 @@ class Stand:
             self._tell(line)
         self._told.add(line)
 
-    def _limited(self) -> Send:
+    def way(self, planned: AttemptKey) -> Send:
+        """Return how the requests of an attempt reach the model."""
+        adapter = adapter_for(self._line.model.protocol)
+
+        async def online(request: Request) -> Response:
+            return await self._line.send(lambda there: self._transport.send(there, adapter, request))
+
+        return online
+
+    def _limited(self, send: Send) -> Send:
         """Return a ``send`` with the budgets of the run and of one attempt."""
         limits = self._matrix.config.budgets
         model = self._line.model
@@ -118,8 +141,8 @@ class Stand:
                 )
             made += 1
             self._budget.request()
-            reply = await self._line.send(lambda there: self._transport.send(there, adapter, request))
-            self._budget.usage(model, adapter.usage(reply.body))
+            reply = await send(request)
+            self._budget.usage(model, adapter.usage(reply.body), batch=reply.via == "batch")
             return reply
 
         return limited

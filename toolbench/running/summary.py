@@ -32,7 +32,8 @@ class RunSummary:
     ``abandoned`` maps ``provider/model/protocol`` to the reason its remaining attempts were not made;
     ``unsupported`` counts what was refused by player, condition and code, ``reasons`` has the first message
     of each, and ``supported`` counts the other attempts of models; ``stopped`` says why the
-    whole run ended early. ``wanted`` of the ``total`` planned attempts were to be made in this sitting.
+    whole run ended early. ``wanted`` of the ``total`` planned attempts were to be made in this sitting;
+    ``batches_out`` are batches that a provider is still working on.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class RunSummary:
     unsupported: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     reasons: dict[tuple[str, str, str], str] = field(default_factory=dict)
     supported: int = 0
+    batches_out: list[str] = field(default_factory=list)
 
     def count(self, attempt: Attempt) -> None:
         """Take an attempt of a model into account, made now or before."""

@@ -8,16 +8,17 @@ import logging
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 from aiohttp import ClientError, ClientSession, TCPConnector
 
 from toolbench.adapters import (
+    Call,
     EventAssembler,
     LineSplitter,
     ProviderAdapter,
@@ -41,6 +42,8 @@ LARGEST_REPLY = 8 * 2**20
 LARGEST_STREAM = 64 * 2**20
 """Bytes, unpacked; a stream wraps every word in hundreds of them. No model answers that much, and a server
 that never stops must not fill the memory."""
+LARGEST_RESULTS = 512 * 2**20
+"""Bytes of the results of one batch; no provider takes more than half of that in requests."""
 
 FILES = 64
 """Descriptors left to the log, the libraries and what else the process has open."""
@@ -54,16 +57,25 @@ for _name in ("httpx", "httpcore"):
 
 @dataclass(frozen=True)
 class Response:
-    """A usable reply, as it will be recorded. ``body`` is the parsed text; times are in milliseconds."""
+    """A usable reply, as it will be recorded. ``body`` is the parsed text; times are in milliseconds.
+
+    ``via`` says how it came, ``batch`` or ``online``, where there was a choice; out of a batch it has no
+    latency.
+    """
 
     status: int
     headers: Mapping[str, str]
     text: str
     body: Mapping[str, Any]
-    latency_ms: float
+    latency_ms: float | None
     first_token_ms: float | None = None
     request_id: str | None = None
     retries: list[dict[str, JSON]] = field(default_factory=list)
+    via: str | None = None
+
+
+Sent = TypeVar("Sent")
+Retries = list[dict[str, JSON]]
 
 
 class Transport:
@@ -133,20 +145,51 @@ class Transport:
         TransportError
             When there is no usable reply. Its message is redacted; ``retries`` says what was tried.
         """
+        return await self._patiently(model, lambda retries: self._exchange(model, adapter, request, retries))
+
+    async def call(
+        self, model: ModelConfig, adapter: ProviderAdapter, call: Call, headers: Mapping[str, str]
+    ) -> str:
+        """Make one exchange with a batch endpoint and return the text of the reply, as it came.
+
+        Raises
+        ------
+        TransportError
+            As :meth:`send`; at once where the exchange may have been made and must not be made twice.
+        """
+
+        async def once(retries: Retries) -> str:
+            kind = {"content-type": call.content_type} if call.content else {}
+            text, response, _ = await self._talk(model, adapter, call, {**kind, **headers}, None)
+            if not response.is_success:
+                raise classify(response.status_code, self._redact.headers(response.headers), text)
+            return text
+
+        return await self._patiently(model, once, twice=not call.creates)
+
+    async def _patiently(
+        self, model: ModelConfig, once: Callable[[Retries], Awaitable[Sent]], twice: bool = True
+    ) -> Sent:
+        """Do something with an endpoint, trying again only what can heal.
+
+        Without ``twice`` only what has certainly not been done is tried again.
+        """
         endpoint, started = self._endpoint(model), time.monotonic()
-        tries, retries = int(self._retries["tries"]), list[dict[str, JSON]]()
+        tries, retries = int(self._retries["tries"]), Retries()
         own = 0
         while True:
             sent_at = await endpoint.enter()
             try:
-                reply = await self._once(model, adapter, request, retries)
+                reply = await once(retries)
             except TransportError as error:
+                error.message = self._redact(error.message)
                 endpoint.failed(error, sent_at)
                 retries.append(_noted(error, time.monotonic() - started))
                 error.retries = retries
                 waited_out = is_endpoints(error) and endpoint.patient and tries > 1
                 own += not waited_out
-                if not error.retryable or own >= tries or endpoint.closed is not None:
+                again = error.retryable and (twice or is_not_done(error))
+                if not again or own >= tries or endpoint.closed is not None:
                     raise
                 if not waited_out:
                     await asyncio.sleep(self._own_wait(error, len(retries)))
@@ -154,7 +197,7 @@ class Transport:
                 endpoint.dropped()
                 raise
             else:
-                endpoint.answered(allowance(reply.headers))
+                endpoint.answered(allowance(reply.headers) if isinstance(reply, Response) else None)
                 return reply
 
     def given_up(self, model: ModelConfig) -> str | None:
@@ -186,53 +229,16 @@ class Transport:
             return 0.001
         return min(self._retries["max_wait"], FIRST_WAIT * 2.0 ** (number - 1)) * random.uniform(0.5, 1.0)
 
-    async def _once(
-        self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
-    ) -> Response:
-        try:
-            return await self._exchange(model, adapter, request, retries)
-        except TransportError as error:
-            error.message = self._redact(error.message)
-            raise
-
     async def _exchange(
-        self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: list[dict[str, JSON]]
+        self, model: ModelConfig, adapter: ProviderAdapter, request: Request, retries: Retries
     ) -> Response:
         """Send once and read the reply as it came; only what is kept of it is redacted."""
-        assert self._client is not None, "use the transport as a context manager"
-        key = key_of(model)
-        own = laid_over(request.headers, adapter.auth_headers(key) if key else {})
-        headers = laid_over({"content-type": "application/json", **own}, extra_headers(model))
-        path, _, query = request.path.partition("?")
-        # aiohttp refuses an address that carries credentials beside a header that does.
-        login = credentials(model.base_url)
-        url = httpx.URL(model.base_url).copy_with(userinfo=b"")
-        url = url.copy_with(path=url.path.rstrip("/") + path)
-        url = url.copy_merge_params(httpx.QueryParams(query)) if query else url
         started = time.monotonic()
         assembler = adapter.stream_assembler() if request.stream else None
-        try:
-            async with (
-                asyncio.timeout(self._timeouts["total"]),
-                self._client.stream(
-                    "POST",
-                    url,
-                    # Escaped, because what a model has said may hold half a character (a lone surrogate).
-                    content=json.dumps(request.body, allow_nan=False).encode(),
-                    headers=headers,
-                    auth=login,
-                ) as response,
-            ):
-                text, first_content = await self._read(response, assembler)
-        except TimeoutError:
-            raise TransportError(
-                "timeout", f"no complete reply in {self._timeouts['total']:g} s", retryable=True
-            ) from None
-        except httpx.HTTPError as error:
-            raise TransportError(_code_of(error), self._explain(error, model), retryable=True) from None
-        except (ClientError, OSError, ValueError, RecursionError, httpx.InvalidURL) as error:
-            # Whatever a server sends, one attempt fails and never the run.
-            raise TransportError("bad_exchange", self._explain(error, model), retryable=True) from None
+        # Escaped, because what a model has said may hold half a character (a lone surrogate).
+        call = Call("POST", request.path, json.dumps(request.body, allow_nan=False).encode())
+        headers = laid_over({"content-type": call.content_type}, request.headers)
+        text, response, first_content = await self._talk(model, adapter, call, headers, assembler)
         latency = (time.monotonic() - started) * 1000
         kept = self._redact.headers(response.headers)
         if response.is_success:
@@ -254,6 +260,43 @@ class Transport:
             retries=retries,
         )
 
+    async def _talk(
+        self,
+        model: ModelConfig,
+        adapter: ProviderAdapter,
+        call: Call,
+        own: Mapping[str, str],
+        assembler: EventAssembler | None,
+    ) -> tuple[str, httpx.Response, float | None]:
+        """Make one exchange; return the text, the reply's head, and when a stream's first content came."""
+        assert self._client is not None, "use the transport as a context manager"
+        key = key_of(model)
+        headers = laid_over(laid_over(own, adapter.auth_headers(key) if key else {}), extra_headers(model))
+        path, _, query = call.path.partition("?")
+        # aiohttp refuses an address that carries credentials beside a header that does.
+        login = credentials(model.base_url)
+        url = httpx.URL(model.base_url).copy_with(userinfo=b"")
+        url = url.copy_with(path=url.path.rstrip("/") + path)
+        url = url.copy_merge_params(httpx.QueryParams(query)) if query else url
+        try:
+            async with (
+                asyncio.timeout(self._timeouts["total"]),
+                self._client.stream(
+                    call.method, url, content=call.content or None, headers=headers, auth=login
+                ) as response,
+            ):
+                text, first_content = await self._read(response, assembler, results=call.method == "GET")
+        except TimeoutError:
+            raise TransportError(
+                "timeout", f"no complete reply in {self._timeouts['total']:g} s", retryable=True
+            ) from None
+        except httpx.HTTPError as error:
+            raise TransportError(_code_of(error), self._explain(error, model), retryable=True) from None
+        except (ClientError, OSError, ValueError, RecursionError, httpx.InvalidURL) as error:
+            # Whatever a server sends, one attempt fails and never the run.
+            raise TransportError("bad_exchange", self._explain(error, model), retryable=True) from None
+        return text, response, first_content
+
     def _kept(self, text: str, body: Mapping[str, Any], streamed: bool) -> str:
         """Return the text of a reply for the record."""
         whole = json.dumps(body) if streamed else ""
@@ -261,7 +304,7 @@ class Transport:
         return self._redact(text) if self._redact(whole) == whole else self._redact(whole)
 
     async def _read(
-        self, response: httpx.Response, assembler: EventAssembler | None
+        self, response: httpx.Response, assembler: EventAssembler | None, results: bool = False
     ) -> tuple[str, float | None]:
         """Return the complete text, and when the first content arrived if it came as a stream."""
         splitter, lines = LineSplitter(), list[str]()
@@ -277,7 +320,7 @@ class Transport:
                     if first is None and assembler.has_content:
                         first = time.monotonic()
 
-        limit = LARGEST_STREAM if streamed else LARGEST_REPLY
+        limit = LARGEST_STREAM if streamed else LARGEST_RESULTS if results else LARGEST_REPLY
         # A transport that hands over whole replies, as a test's does, has unpacked them as well.
         whole = response.is_stream_consumed
         unpacker = Unpacker("" if whole else response.headers.get("content-encoding", ""), limit)
@@ -293,6 +336,11 @@ class Transport:
         reason = re.sub(r"\w+://\S+", "…", self._redact(" ".join(str(error).split())))
         reason = reason or type(error).__name__
         return f"{where}: {reason}"[:300]
+
+
+def is_not_done(error: TransportError) -> bool:
+    """Whether what failed has certainly not been done: it never arrived, or was turned away."""
+    return error.code == "connect" or error.status in (429, 503, 529)
 
 
 def _most_connections() -> int:

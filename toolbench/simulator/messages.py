@@ -60,7 +60,9 @@ def read(request: Request) -> Conversation:
         As the provider would refuse it.
     """
     body, family, model = request.body, families()["anthropic"], request.model
-    check_structure(_shape(_version(request), request.counting), body, family)
+    check_structure(
+        _shape(check_version(request.headers.get("anthropic-version")), request.counting), body, family
+    )
     tools = [
         Tool(entry["name"], entry.get("description", ""), entry["input_schema"], bool(entry.get("strict")))
         for entry in body.get("tools", ())
@@ -88,8 +90,8 @@ def read(request: Request) -> Conversation:
     )
 
 
-def _version(request: Request) -> str:
-    version = request.headers.get("anthropic-version")
+def check_version(version: str | None) -> str:
+    """Return the API version that a request names, which it has to."""
     if version is None:
         raise Failure(400, "anthropic-version: header is required")
     if version not in VERSIONS:

@@ -12,6 +12,7 @@ from toolbench.domain.canonical import JSON, loads_strict
 from toolbench.errors import InputError
 from toolbench.simulator import delivery, incoming
 from toolbench.simulator.answering import decide
+from toolbench.simulator.batch_routes import BatchRoutes
 from toolbench.simulator.exchange import Conversation, Reply, Request
 from toolbench.simulator.failures import Failure, Family, body_of, families
 from toolbench.simulator.journal import KEPT_BYTES, Entry, Journal, without_keys
@@ -47,6 +48,10 @@ class Settings:
         Requests in service at once; more are answered with 503.
     max_body_bytes
         A larger request is answered with 413.
+    batch_s
+        Seconds that a batch takes at least.
+    batch_requests
+        Requests that one OpenAI batch may have before the account's limit refuses it.
     """
 
     latency_s: float | tuple[float, float] = 0.0
@@ -57,6 +62,8 @@ class Settings:
     max_hang_s: float = 60.0
     max_active: int = 1024
     max_body_bytes: int = 8 << 20
+    batch_s: float = 0.0
+    batch_requests: int | None = None
 
 
 @dataclass
@@ -91,12 +98,13 @@ class Service:
         self.settings = settings
         self.journal = journal
         self.stopping = asyncio.Event()
-        self._walk = FaultWalk()
+        self.walk = FaultWalk()
         self._active = 0
 
     def application(self) -> web.Application:
         """Return the application with every route."""
         app = web.Application(client_max_size=self.settings.max_body_bytes)
+        BatchRoutes(self).add_to(app)
         for name, wire in WIRES.items():
             for path in (*wire.paths, *wire.counts):
                 app.router.add_post(path, partial(self._post, name))
@@ -112,14 +120,14 @@ class Service:
         return app
 
     async def _post(self, protocol: str, http: web.Request) -> web.StreamResponse:
-        arrival = self._arrive(protocol, http)
+        arrival = self.arrive(protocol, http)
         self._active += 1
         try:
             if self._active > self.settings.max_active:
                 raise Failure(503)
             return await self._serve(arrival)
         except EXPECTED as error:
-            return self._refuse(arrival, error)
+            return self.refuse(arrival, error)
         finally:
             self._active -= 1
 
@@ -133,7 +141,7 @@ class Service:
             return self._answer(arrival, 200, arrival.wire.count(request))
         reply, faults = decide(request.model, conversation)
         if arrival.fault.kind == "none":
-            arrival.fault = self._walk.next(faults, request.digest)
+            arrival.fault = self.walk.next(faults, request.digest)
             if spoilt := await self._spoilt(arrival):
                 return spoilt
         plan = self._plan(arrival, request, conversation, reply)
@@ -141,7 +149,8 @@ class Service:
         arrival.entry.status = None if plan.aborts else 200
         return await delivery.send(arrival.http, plan, arrival.headers(), self._pause)
 
-    def _arrive(self, protocol: str, http: web.Request) -> Arrival:
+    def arrive(self, protocol: str, http: web.Request) -> Arrival:
+        """Note a request in the journal."""
         wire = WIRES[protocol]
         headers = {name.lower(): value for name, value in http.headers.items()}
         path = without_keys(http.path, incoming.keys_of(http))
@@ -160,7 +169,7 @@ class Service:
         model, faults = found or (None, None)
         faults = incoming.asked_faults(http) or faults
         if model is None or entry.protocol not in model.protocols:
-            arrival.fault = self._walk.next(faults, text)
+            arrival.fault = self.walk.next(faults, text)
             self._raise_status(arrival)
             raise Failure(404)
         headers = {name.lower(): value for name, value in http.headers.items()}
@@ -177,7 +186,7 @@ class Service:
             entry.number,
         )
         arrival.family = wire.family_of(request)
-        arrival.fault = self._walk.next(faults, request.digest)
+        arrival.fault = self.walk.next(faults, request.digest)
         return request
 
     def _raise_status(self, arrival: Arrival) -> None:
@@ -231,7 +240,8 @@ class Service:
             except TimeoutError:
                 return
 
-    def _refuse(self, arrival: Arrival, error: Exception) -> web.StreamResponse:
+    def refuse(self, arrival: Arrival, error: Exception) -> web.StreamResponse:
+        """Answer with an error body."""
         failure = error if isinstance(error, Failure) else Failure(400, str(error))
         arrival.entry.refusal = failure.message or str(failure.status)
         return self._answer(arrival, failure.status, arrival.error_body(failure), failure.headers)
@@ -245,9 +255,9 @@ class Service:
     async def _models(self, protocol: str | None, http: web.Request) -> web.StreamResponse:
         """Answer with the list of models, or with one of them."""
         protocol = protocol or incoming.owner(http)
-        arrival = self._arrive(protocol, http)
+        arrival = self.arrive(protocol, http)
         try:
-            arrival.fault = self._walk.next(incoming.asked_faults(http), http.path)
+            arrival.fault = self.walk.next(incoming.asked_faults(http), http.path)
             if spoilt := await self._spoilt(arrival):
                 return spoilt
             models = incoming.visible_models(http, protocol, self.script.models.values(), arrival.family)
@@ -260,7 +270,7 @@ class Service:
                     return self._answer(arrival, 200, listing.one(model))
             raise Failure(404)
         except EXPECTED as error:
-            return self._refuse(arrival, error)
+            return self.refuse(arrival, error)
 
     async def _read_journal(self, _: web.Request) -> web.Response:
         return delivery.json_response({"requests": self.journal.rows()})
