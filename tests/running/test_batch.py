@@ -123,7 +123,16 @@ def test_a_run_in_batches_is_an_online_run_at_another_price(
     assert content(tmp_path / "batch") == content(tmp_path / "online")
     assert told(sim) == (2 if batch == "every" else 1)
     online, mine = (toolbench.load(tmp_path / name) for name in ("online", "batch"))
-    times_and_money = ("latency", "seconds", "first_token", "cost", "run_id", "price_table", "started_at")
+    times_and_money = (
+        "latency",
+        "seconds",
+        "first_token",
+        "cost",
+        "via",
+        "run_id",
+        "price_table",
+        "started_at",
+    )
     same = [column for column in online if not column.startswith(times_and_money)]
     assert mine[same].equals(online[same])
     assert mine["latency_ms"].isna().all()
@@ -131,6 +140,10 @@ def test_a_run_in_batches_is_an_online_run_at_another_price(
     ways = Counter(turn.settings["via"]["sent"] for turn in turns)
     assert ways == ({"batch": 16} if batch == "every" else {"batch": 8, "online": 8})
     assert all((turn.latency_ms is None) == turn.in_batch for turn in turns)
+    assert set(mine["via"]) == {"batch" if batch == "every" else "batch+online"}
+    compared = toolbench.compare(tmp_path / "online", tmp_path / "batch", metrics=("pass_rate", "mean_cost"))
+    assert any(line.startswith("via: online against batch") for line in compared.warnings)
+    assert list(compared.table["delta"].fillna(-9)) == [0, -9]
     if batch == "every":
         assert mine["cost"].sum() == pytest.approx(online["cost"].sum() / 2)
     else:

@@ -19,7 +19,7 @@ from toolbench.errors import InputError
 from toolbench.numbers.case_rows import case_rows
 from toolbench.numbers.cautions import FEW_CASES, FEW_REPETITIONS
 from toolbench.numbers.comparison import TABLE, Comparison
-from toolbench.numbers.cost import unlike_money
+from toolbench.numbers.cost import unlike_money, unlike_ways
 from toolbench.numbers.definitions import MEANS, RATES
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.intervals import LEVEL
@@ -152,7 +152,9 @@ def compare_all(
         table=pd.DataFrame(rows, columns=[*shared, *TABLE]).astype(TABLE),
         cases=cases[[*first, *(name for name in cases if name not in first)]],
         unpaired=tuple(dict.fromkeys(line for one in made for line in one.unpaired)),
-        warnings=tuple(dict.fromkeys(line for one in made for line in _small(one.cases, one.shared))),
+        warnings=tuple(
+            dict.fromkeys(line for one in made for line in (*one.warnings, *_small(one.cases, one.shared)))
+        ),
     )
 
 
@@ -175,6 +177,7 @@ class _Pair:
         self.left, self.right = left, right
         self.shared, pairs = pair_groups(left, right, factors)
         self.unpaired = lonely_groups(left, right, self.shared)
+        self.warnings: list[str] = []
         self.rows: list[dict[str, Any]] = []
         self.cases: list[pd.DataFrame] = []
         cut = [[Parts(f, GROUP) for f in (s.attempts, s.planned, s.findings)] for s in (left, right)]
@@ -186,6 +189,8 @@ class _Pair:
             self.unpaired += [f"{'/'.join(key)}: {line}" for line in faced.unpaired]
             models = not all(k[GROUP.index("provider")] == BASELINE for k in keys)
             unlike = unlike_money(ours[0], theirs[0], keys[0][:3] == keys[1][:3])
+            if ways := unlike_ways(ours[0], theirs[0]):
+                self.warnings.append(ways)
             if unlike and rule.primary == COST:
                 raise InputError(f"compare: {COST}: {unlike}")
             for metric in metrics:

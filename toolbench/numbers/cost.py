@@ -7,6 +7,8 @@ Cached tokens are part of the input and reasoning tokens part of the output, so 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from toolbench.domain.price import Tariff
@@ -38,6 +40,29 @@ def failed_tries(attempt: Attempt) -> tuple[int, int]:
     """Return how many requests failed, and how many of these may have been billed without our knowing."""
     tries = [*attempt.retries, *(entry for turn in attempt.turns for entry in turn.retries)]
     return len(tries), sum(entry.get("code") in SILENT_FAULTS for entry in tries)
+
+
+def way_of(attempts: Sequence[Attempt]) -> str | None:
+    """Return ``batch`` or ``batch+online`` where replies came through a batch endpoint, else ``None``."""
+    ways = {turn.in_batch for attempt in attempts for turn in attempt.turns}
+    return {1: "batch", 2: "batch+online"}[len(ways)] if True in ways else None
+
+
+def priced_by(table: str | None, via: str | None) -> str | None:
+    """Return the name of a price table as it was charged: a batch has the same prices and pays a share."""
+    return table if via is None or table is None else f"{table} via {via}"
+
+
+def unlike_ways(left: pd.DataFrame, right: pd.DataFrame) -> str | None:
+    """Return one line where two frames of attempts were asked in different ways, ``None`` where not.
+
+    What a model answers is the same either way; how long it took and what it cost are not.
+    """
+    sides = [sorted(frame["via"].fillna("online").unique()) for frame in (left, right)]
+    if sides[0] == sides[1]:
+        return None
+    ours, theirs = (" and ".join(side) for side in sides)
+    return f"via: {ours} against {theirs}: a batch tells no latency, and costs a share of the price"
 
 
 def unlike_money(left: pd.DataFrame, right: pd.DataFrame, same_player: bool) -> str | None:

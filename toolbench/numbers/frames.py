@@ -158,6 +158,9 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = Fa
     input_tokens, output_tokens, cached_tokens, reasoning_tokens, cost, currency, price_table
         Tokens (cached are part of input, reasoning of output) and cost; NaN where unknown. A cost that a
         router has charged has a currency of its own, such as ``USD (charged)``.
+    via
+        ``batch``, or ``batch+online``, where replies came through a batch endpoint: such an attempt has no
+        latency, and its price table says so.
     failed_tries, unpriced_tries
         Requests that failed, and those among them that may have been billed without a usage report.
     earlier_errors

@@ -16,7 +16,7 @@ from toolbench.domain.suite import Suite
 from toolbench.judging.counts import COUNT
 from toolbench.judging.guard import Judged
 from toolbench.judging.score import Verdict
-from toolbench.numbers.cost import attempt_cost, failed_tries
+from toolbench.numbers.cost import attempt_cost, failed_tries, priced_by, way_of
 
 GROUP = ["provider", "model", "protocol", "suite", "lang", "condition"]
 """Columns that are never merged in one figure."""
@@ -49,7 +49,18 @@ AMOUNTS = [
     "unpriced_tries",
     "earlier_errors",
 ]
-TEXTS = ["case_hash", "status", "stop", "error", "kind", "behaviour", "answer", "currency", "price_table"]
+TEXTS = [
+    "case_hash",
+    "status",
+    "stop",
+    "error",
+    "kind",
+    "behaviour",
+    "answer",
+    "via",
+    "currency",
+    "price_table",
+]
 TUPLES = ["tags", "codes", "missing_tools", "tools_due"]
 
 ATTEMPT = [*GROUP, *CASE, "scored", *TEXTS, *TUPLES, *FACTS, *AMOUNTS, *COUNTS, *FLAGS]
@@ -137,11 +148,13 @@ def attempt_row(attempt: Attempt, judged: Judged, tariff: Tariff) -> dict[str, A
     verdict = judged.verdict
     spent = _total([attempt_cost(one, tariff) for one in every])
     priced = tariff.price is not None or spent is not None
+    via = way_of(every)
     return {
         "status": judged.status,
         "stop": attempt.stop,
         "error": judged.problem or (str(attempt.error["message"]) if attempt.error else None),
         "scored": verdict is not None,
+        "via": via,
         "turns": len(attempt.turns),
         "latency_ms": _total([turn.latency_ms for turn in attempt.turns]),
         "first_token_ms": first.first_token_ms if first else None,
@@ -151,7 +164,7 @@ def attempt_row(attempt: Attempt, judged: Judged, tariff: Tariff) -> dict[str, A
         "reasoning_tokens": _total([usage.reasoning for usage in usages]),
         "cost": spent,
         "currency": tariff.currency if priced else None,
-        "price_table": tariff.table if priced else None,
+        "price_table": priced_by(tariff.table, via) if priced else None,
         "seconds": attempt.seconds,
         "failed_tries": failed,
         "unpriced_tries": unpriced,

@@ -126,4 +126,6 @@ def _costs(dossier: Dossier, player: str) -> Page:
         total = mine["cost"].sum()
         currency = mine["currency"].dropna().iloc[0] if mine["currency"].notna().any() else ""
         cost = say("cost.known", each=say.money(total / done if done else float("nan"), currency))
+    if mine["latency_ms"].isna().all():
+        return html.inline(say("model.untimed", cost=cost))
     return html.inline(say("model.costs", cost=cost, middle=say.time(middle), slow=say.time(slow)))
