@@ -142,7 +142,12 @@ class _Groups:
         self._cases = PerCase(judged, keys, self._rates)
         asked = judged[judged["decision_due"].astype(bool)]
         self._repeats = Repeats(asked, keys) if any(map(self._wanted, REPEATED)) else None
-        self._columns = {name: made[name].to_numpy() for name in _NEEDED}
+        self._totals = [total for total in TOTALS if self._wanted(total.name)]
+        self._spends = any(map(self._wanted, [total.name for total in SPENT] + [COMPLETED]))
+        columns = {name: made[name].to_numpy() for name in _NEEDED}
+        # Cases and statuses are only told apart: numbers are, a hundred times as fast as texts.
+        self._columns = columns | {name: pd.factorize(made[name])[0] for name in ("case_id", "scenario")}
+        self._scenarios = columns["scenario"]
         self._nothing = np.array([], dtype=np.intp)
         self.rows = positions(made, keys)
         self._quantiles = [quantile for quantile in QUANTILES if self._wanted(quantile.name)]
@@ -170,7 +175,7 @@ class _Groups:
         unscored = {name: values[lost] for name, values in group.items()}
         for rate, row in zip(self._rates, self._cases.figures(key), strict=True):
             yield {**row, **_bounds(rate, row, unscored)}
-        for total in TOTALS:
+        for total in self._totals:
             value = int(scored[total.column].sum()) if is_scored.any() else None
             yield figure(total.name, value, value, unit=total.unit)
         if self._repeats is not None:
@@ -180,7 +185,8 @@ class _Groups:
             at = float(np.quantile(known, quantile.share)) if len(known) else None
             ends = self._ends.get((key, quantile), NONE)
             yield figure(quantile.name, at, None, len(known), *ends, unit=quantile.unit)
-        yield from self._spending(group)
+        if self._spends:
+            yield from self._spending(group)
 
     def _quantile_ends(self) -> dict[tuple[Key, Quantile], Interval]:
         """Return the interval of every quantile of every group, computed side by side."""
@@ -190,7 +196,7 @@ class _Groups:
             for key, rows in self.rows.items():
                 known = rows[scored[rows] & ~np.isnan(values[rows])]
                 if len(known):
-                    scenarios = self._columns["scenario"][known].astype(str)
+                    scenarios = self._scenarios[known].astype(str)
                     found[key, quantile] = Observed(values[known], scenarios, quantile.share)
         return dict(zip(found, quantile_intervals(list(found.values())), strict=True))
 
@@ -210,9 +216,10 @@ class _Groups:
         known = spent if currency and completed and not np.isnan(spent) else None
         value = None if known is None else known / completed
         unit = f"{currency or 'currency'} a completed attempt"
-        yield figure("cost_per_completed", value, known, completed, unit=unit)
+        yield figure(COMPLETED, value, known, completed, unit=unit)
 
 
+COMPLETED = "cost_per_completed"
 _NEEDED = [
     *("scored", "judged", "status", "case_id", "scenario", "currency", "completed", "earlier_errors"),
     COUNT.review,
@@ -222,7 +229,7 @@ _NEEDED = [
 
 
 def _counted(cases: NDArray[Any], scenarios: NDArray[Any]) -> dict[str, int]:
-    return {name: len(np.unique(of.astype(str))) for name, of in (("cases", cases), ("clusters", scenarios))}
+    return {name: len(set(of.tolist())) for name, of in (("cases", cases), ("clusters", scenarios))}
 
 
 def _sizes(group: Columns, made: int, planned: int | None) -> Iterator[dict[str, Any]]:

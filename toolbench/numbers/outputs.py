@@ -204,7 +204,8 @@ def _figure(row: Mapping[str, JSON]) -> dict[str, JSON]:
     return {
         **{name: row[name] for name in FIGURE},
         "unit": row["unit"],
-        **{name: row[name] for name in EXTRA if pd.notna(row[name])},
+        # Only what is missing differs from itself.
+        **{name: value for name in EXTRA if (value := row[name]) == value},
     }
 
 

@@ -119,18 +119,20 @@ class PerCase:
         above, below = self._above[rows], self._below[rows]
         low, high, clusters = self._clusters.of(key)
         macro, classes = self._macro(rows, above, below)
-        sums, cases, left = (above.sum(0), below.sum(0)), (below > 0).sum(0), self._open[rows].sum(0)
-        for column, rate in enumerate(self._rates):
-            numerator, denominator = (int(sum_[column]) for sum_ in sums)
+        sums = above.sum(0).astype(int), below.sum(0).astype(int), self._open[rows].sum(0).astype(int)
+        columns = (*sums, (below > 0).sum(0), low, high, clusters, macro, classes)
+        # Plain numbers, taken out of the arrays at once: there are hundreds of thousands.
+        for rate, *values in zip(self._rates, *(column.tolist() for column in columns), strict=True):
+            numerator, denominator, left, cases, bottom, top, used, mean, number = values
             value = ratio(numerator, denominator)
             numerator = numerator if denominator else 0
             yield {
-                **figure(rate.name, value, numerator, denominator, low[column], high[column], rate.unit),
-                "cases": int(cases[column]),
-                "clusters": int(clusters[column]),
-                "macro": macro[column],
-                "classes": classes[column],
-                "to_review": int(left[column]),
+                **figure(rate.name, value, numerator, denominator, bottom, top, rate.unit),
+                "cases": cases,
+                "clusters": used,
+                "macro": mean,
+                "classes": number,
+                "to_review": left,
             }
 
     def _macro(
