@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -193,7 +194,8 @@ class RunLog:
             if key in keys:
                 wanted.setdefault(line, {})[position] = key
         earlier: dict[AttemptKey, list[Attempt]] = {}
-        for line, raw in _lines(self.path):
+        end = max(wanted, default=0)
+        for line, raw in islice(_lines(self.path), end):
             for position, key in wanted.get(line, {}).items():
                 attempt = Attempt.from_json(_decoded(raw)[position])
                 if self._last[key] != (line, position):

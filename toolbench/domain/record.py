@@ -301,12 +301,17 @@ class RunHeader:
         tools, which a server with a prefix cache rewards, and a run that stops early has whole repetitions.
         What was imported was never planned: there is what there is.
         """
-        played = list(self.repetitions(suites or self.load_suites()))
+        for arms, times in self.blocks(suites or self.load_suites()):
+            for repetition in range(times):
+                for names in arms:
+                    yield AttemptKey(*names, repetition)
+
+    def blocks(self, suites: Mapping[str, Suite]) -> Iterator[tuple[list[Arm], int]]:
+        """Yield the arms that are played in turn, and how often, in running order; see :meth:`plan`."""
+        played = self.repetitions(suites)
         if self.imported is not None:
-            yield from (AttemptKey(*names, number) for names, times in played for number in range(times))
+            yield from (([names], times) for names, times in played)
             return
         for _, group in groupby(played, key=lambda one: one[0][:-1]):
             cases = list(group)
-            for repetition in range(cases[0][1]):
-                for names, _ in cases:
-                    yield AttemptKey(*names, repetition)
+            yield [names for names, _ in cases], cases[0][1]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from toolbench.domain.extensions import is_local
@@ -287,9 +288,15 @@ def load_run(
 
 def _planned(header: RunHeader) -> pd.DataFrame:
     suites = header.load_suites()
-    table = Table(PLANNED)
-    for plan in header.plan(suites):
-        case = suites[plan.suite].case_by_key[plan.lang, plan.case_id]
-        values = (*plan[:7], case.scenario, case.klass, plan.repetition, tuple(sorted(case.tags)))
-        table.add(dict(zip(PLANNED, values, strict=True)))
-    return table.frame()
+    table, rows, turns = Table(PLANNED), [np.array([], dtype=np.intp)], [np.array([], dtype=np.intp)]
+    known = 0
+    for arms, times in header.blocks(suites):
+        for names in arms:
+            case = suites[names[3]].case_by_key[names[4], names[6]]
+            values = (*names, case.scenario, case.klass, 0, tuple(sorted(case.tags)))
+            table.add(dict(zip(PLANNED, values, strict=True)))
+        rows.append(np.tile(np.arange(known, known + len(arms)), times))
+        turns.append(np.repeat(np.arange(times), len(arms)))
+        known += len(arms)
+    every = table.frame().iloc[np.concatenate(rows)].reset_index(drop=True)
+    return every.assign(repetition=np.concatenate(turns))
