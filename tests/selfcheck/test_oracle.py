@@ -26,17 +26,18 @@ from toolbench.running.transport import Response
 from toolbench.selfcheck.judge_checks import ORACLE_CONDITIONS
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.rehearse import finished, rehearse
-from toolbench.selfcheck.rehearsed import attempts_frame, imperfect
+from toolbench.selfcheck.rehearsed import imperfect, judged
 
 AUTO = BUILT_IN_CONDITIONS["auto"]
 
 
 def oracle_frame(suite: Suite, condition_name: str) -> pd.DataFrame:
     condition = BUILT_IN_CONDITIONS[condition_name]
-    return attempts_frame(
+    frame, _ = judged(
         (suite, condition, rehearse(suite, case, perform(suite, case, condition).script, condition))
         for case in filter(condition.admits, suite.cases)
     )
+    return frame
 
 
 @pytest.mark.parametrize("condition", ORACLE_CONDITIONS)
@@ -67,7 +68,7 @@ def test_an_imperfect_figure_is_named() -> None:
     suite = SUITES["studio"]
     case = suite.case_by_key["en", "amount"]
     script = perform(suite, case).script
-    worse = attempts_frame([(suite, AUTO, rehearse(suite, case, [script[0], *script], AUTO))])
+    worse, _ = judged([(suite, AUTO, rehearse(suite, case, [script[0], *script], AUTO))])
     named = " ".join(imperfect(worse))
     assert "order_validity is 0" in named
     assert "repeated_calls is 1" in named
@@ -109,7 +110,7 @@ def test_a_player_that_knows_nothing_scores_between_nothing_and_perfection(suite
 
 
 def totals(suite: Suite, player: str) -> dict[str, float]:
-    frame = attempts_frame((suite, AUTO, attempt) for attempt in baseline_attempts(suite, player))
+    frame, _ = judged((suite, AUTO, attempt) for attempt in baseline_attempts(suite, player))
     return {
         name: float(frame[name].sum()) for name in ("calls", "unsafe", "selection_right", "calls_missing")
     }

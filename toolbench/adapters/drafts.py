@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from toolbench.adapters.profiles import Dialect, dialect_of
@@ -40,6 +41,12 @@ class Choice:
     def name(self) -> str:
         """The one tool that is forced."""
         return self.names[0]
+
+
+@lru_cache(maxsize=4096)
+def _translated(tool: ToolSpec, lang: str, rules: str) -> tuple[dict[str, Any], list[str]]:
+    """Return a tool's schema on a wire and what was lost; kept: every request of a run has the same tools."""
+    return translate(tool.parameters_in(lang), rules_named(rules), tool.name)
 
 
 @dataclass
@@ -117,7 +124,7 @@ class Draft:
         offered = []
         for tool in self._shown(offer):
             try:
-                schema, losses = translate(tool.parameters_in(offer.lang), rules, tool.name)
+                schema, losses = _translated(tool, offer.lang, rules.name)
             except InexpressibleError as fault:
                 raise TransportError("schema_inexpressible", str(fault), unsupported=True) from None
             self.losses += losses

@@ -47,6 +47,7 @@ from .environment import code_hash as code_hash
 from .environment import now as now
 from .environment import package_version as package_version
 from .environment import versions as versions
+from .extensions import KINDS as KINDS
 from .extensions import OWN as OWN
 from .extensions import Check as Check
 from .extensions import extension as extension
@@ -86,6 +87,7 @@ from .plurals import Counted as Counted
 from .plurals import plural as plural
 from .price import Tariff as Tariff
 from .price import cost as cost
+from .program import program as program
 from .record import Attempt as Attempt
 from .record import CallRecord as CallRecord
 from .record import Progress as Progress

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ import pandas as pd
 
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import BadLine, Part
+from toolbench.domain.program import program
 from toolbench.domain.record import Attempt, Resumed, RunHeader
 from toolbench.errors import LogError
 from toolbench.numbers.rows import ATTEMPT, CALL, CASE, FINDING, GROUP, call_rows, finding_rows
@@ -173,23 +173,19 @@ def score_parts(
 ) -> list[Shard]:
     """Judge parts of a log, as many at a time as there are processors: one here, the others in programs.
 
-    Programs and not forks of this one: a notebook's threads are not copied, and nobody's main module is run
-    again.
-
     Raises
     ------
     LogError
         When one of them was ended from outside, for want of memory for example.
     """
     todo, done = deque(enumerate(parts)), dict[int, Shard]()
-    # The same modules, wherever this process has found them.
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    program = [sys.executable, "-P", "-m", "toolbench.numbers.shard_process", str(path)]
+    command, environment = program("toolbench.numbers.shard_process")
 
     def elsewhere() -> None:
         while (one := _next(todo)) is not None:
             number, (start, stop) = one
-            told = subprocess.run([*program, str(start), str(stop)], stdout=subprocess.PIPE, env=here)
+            asked = [*command, str(path), str(start), str(stop)]
+            told = subprocess.run(asked, stdout=subprocess.PIPE, env=environment)
             if told.returncode:
                 todo.clear()
                 raise LogError(

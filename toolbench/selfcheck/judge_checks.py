@@ -10,12 +10,11 @@ from toolbench.domain.case import Case
 from toolbench.domain.condition import BUILT_IN_CONDITIONS
 from toolbench.domain.contract import ToolSpec
 from toolbench.domain.suite import Suite
-from toolbench.judging.score import score
 from toolbench.selfcheck.breakages import mutation_score
 from toolbench.selfcheck.harmless import false_alarms
 from toolbench.selfcheck.oracle import perform
 from toolbench.selfcheck.rehearse import rehearse
-from toolbench.selfcheck.rehearsed import Played, attempts_frame, imperfect
+from toolbench.selfcheck.rehearsed import Played, imperfect, judged
 from toolbench.selfcheck.section import Section
 from toolbench.selfcheck.traces import broken_traces
 
@@ -113,7 +112,6 @@ def false_alarm_rate(chosen: Chosen, sample: str) -> Section:
 
 def perfect_player(suites: Sequence[Suite]) -> Section:
     """The player that knows the gold has no finding and perfect figures, under every built-in condition."""
-    faults: list[str] = []
     played: list[Played] = []
     for suite in suites:
         for name in ORACLE_CONDITIONS:
@@ -121,11 +119,15 @@ def perfect_player(suites: Sequence[Suite]) -> Section:
             for case in filter(condition.admits, suite.cases):
                 attempt = rehearse(suite, case, perform(suite, case, condition).script, condition)
                 played.append((suite, condition, attempt))
-                verdict = score(attempt, suite, condition)
-                for finding in verdict.findings if verdict else ():
-                    where = f"{suite.name}/{case.lang}/{case.id} ({name})"
-                    faults.append(f"{where}: {finding.code}: {finding.reason}")
-    faults += list(imperfect(attempts_frame(played)))
+    frame, verdicts = judged(played)
+    faults: list[str] = []
+    for (suite, condition, attempt), verdict in zip(played, verdicts, strict=True):
+        where = f"{suite.name}/{attempt.lang}/{attempt.case_id} ({condition.name})"
+        if verdict is None:
+            faults.append(f"{where}: not judged")
+        else:
+            faults += [f"{where}: {finding.code}: {finding.reason}" for finding in verdict.findings]
+    faults += list(imperfect(frame))
     notes = [f"every case under {', '.join(ORACLE_CONDITIONS)}, where admitted"]
     return Section("perfect_player", "no finding, every figure 1", len(played), faults, notes)
 

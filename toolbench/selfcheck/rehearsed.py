@@ -9,6 +9,7 @@ import pandas as pd
 from toolbench.domain.condition import Condition
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import Suite
+from toolbench.judging.score import Verdict
 from toolbench.numbers.definitions import RATES, TOTALS
 from toolbench.numbers.metrics import metrics
 from toolbench.numbers.rows import ATTEMPT
@@ -17,13 +18,14 @@ from toolbench.numbers.scorer import Scorer, Table
 Played = tuple[Suite, Condition, Attempt]
 
 
-def attempts_frame(played: Iterable[Played]) -> pd.DataFrame:
-    """Return one row an attempt, with the columns of :func:`toolbench.load`."""
-    table = Table(ATTEMPT)
+def judged(played: Iterable[Played]) -> tuple[pd.DataFrame, list[Verdict | None]]:
+    """Return one row per attempt, with the columns of :func:`toolbench.load`, and the verdicts."""
+    table, verdicts = Table(ATTEMPT), list[Verdict | None]()
     for suite, condition, attempt in played:
-        row, _ = Scorer({suite.name: suite}, {condition.name: condition}, {}).judged(attempt)
+        row, verdict = Scorer({suite.name: suite}, {condition.name: condition}, {}).judged(attempt)
         table.add(row)
-    return table.frame()
+        verdicts.append(verdict)
+    return table.frame(), verdicts
 
 
 def imperfect(frame: pd.DataFrame) -> Iterator[str]:
