@@ -117,19 +117,18 @@ def write_report(
     view = RunView(run, watch=partial(watch, "judging"))
     folder = view.scored.log.path.parent
     watch("figures", 0, 0)
+    write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
+    write_text_atomic(folder / "errors.csv", errors_csv(view.scored, bom), LogError)
     source = notebook or notebook_path("02_report")
     given = {"run": str(folder.resolve()), **_language(source, lang), **(parameters or {})}
     try:
         (folder / STATUS).unlink(missing_ok=True)
         for old in folder.glob("report.[0-9]*.html"):
             old.unlink()
-        # The kernel is a process of its own: the page is drawn there while the figures are written here.
-        with handed_over(view.scored) as judged, ThreadPoolExecutor(1) as pool:
-            figures = pool.submit(_write_figures, view, folder, bom)
+        with handed_over(view.scored) as judged:
             stopped = execute(
                 source, folder / "report.ipynb", given, cell_timeout, environment=judged, watch=watch
             )
-            figures.result()
     except OSError as fault:
         raise LogError(f"{folder}: the report cannot be made ({fault.strerror or fault})") from None
     if stopped is None and not (folder / STATUS).exists():
@@ -144,11 +143,6 @@ def write_report(
         errors=folder / "errors.csv",
         problem=stopped or view.incomplete,
     )
-
-
-def _write_figures(view: RunView, folder: Path, bom: bool) -> None:
-    write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
-    write_text_atomic(folder / "errors.csv", errors_csv(view.scored, bom), LogError)
 
 
 def write_pages(dossier: Dossier) -> None:
