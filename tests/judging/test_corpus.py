@@ -2,7 +2,8 @@
 
 The files without a suffix were there when the readers were written; those of ``second`` were written by
 others and first judged unseen (false alarms 7.3 % and 10.9 %, misses 14.5 % and 7.3 % in English and
-Russian); ``third`` was written to find more kinds of error. All of them are development data by now.
+Russian); ``third`` was written to find more kinds of error; ``fourth`` was judged unseen as well (English:
+false alarms 8.5 %, misses 7.6 %, one label corrected since). All of them are development data by now.
 """
 
 from __future__ import annotations
@@ -49,5 +50,6 @@ def test_no_cell_gets_worse(file: str) -> None:
 
 def test_most_replies_are_judged() -> None:
     assert {file: len(rows(file)) for file in FILES} == {
-        "en": 286, "en.second": 110, "en.third": 179, "ru": 293, "ru.second": 110, "ru.third": 178,
+        "en": 286, "en.second": 110, "en.third": 179, "en.fourth": 174,
+        "ru": 293, "ru.second": 110, "ru.third": 178,
     }  # fmt: skip

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from toolbench.domain.record import CallRecord, TurnRecord
 from toolbench.judging.claims import check_claims
-from toolbench.judging.facts import ADMITTING, SAYING, check_facts, mentions
+from toolbench.judging.facts import admits, check_facts, mentions, opaque
 from toolbench.judging.given import Given, given
-from toolbench.judging.inventions import check_inventions
+from toolbench.judging.inventions import GIVEN_VALUES, check_inventions
 from toolbench.judging.leaks import leaked
 from toolbench.judging.normalizers import equal
-from toolbench.judging.questions import asks, check_questions
+from toolbench.judging.questions import asks, check_questions, proposes
 from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Reading
 from toolbench.judging.trace import Finding, Segment, Trace, results_at, short
@@ -68,7 +68,7 @@ def _final(
     if results and expect is not None:
         other = any(one.code == "invented_value" for one in invented)
         for finding in check_facts(trace, segment, expect.facts, reading.clauses, known, otherwise=other):
-            wrong = next((one for one in invented if one.code == "invented_value"), None)
+            wrong = next((one for one in invented if one.expected == GIVEN_VALUES), None)
             # Another value in the fact's place is a wrong fact, not one missing and one invented.
             if wrong and finding.code == "missing_fact" and any(map(str.isdigit, finding.expected)):
                 invented.remove(wrong)
@@ -91,8 +91,8 @@ def _final(
             )  # fmt: skip
     # An error is admitted once, not ever after.
     own = [record for record in results if segment.owns(record)]
-    yield from _failures(trace, segment, reading, own)
-    yield from _recovery(trace, segment, reading, own)
+    yield from _failures(trace, segment, reading, own, known)
+    yield from _recovery(trace, segment, reading, own, known)
     yield from check_questions(trace, segment, reading, own, known)
 
 
@@ -126,21 +126,21 @@ def unhealed(segment: Segment, results: Sequence[CallRecord]) -> list[CallRecord
 
 
 def _failures(
-    trace: Trace, segment: Segment, reading: Reading, results: Sequence[CallRecord]
+    trace: Trace, segment: Segment, reading: Reading, results: Sequence[CallRecord], known: Given
 ) -> Iterator[Finding]:
     """A failed call that no later one made good must be admitted."""
     failed = unhealed(segment, results)
     yield from _one_of_several(trace, reading, failed)
     words = segment.expect.recovery.contains_any if segment.expect.recovery else ()
-    admitted = any(
-        clause.mood in SAYING and (clause.concepts & ADMITTING or clause.denied) for clause in reading.clauses
-    )
+    admitted = any(map(admits, reading.clauses))
     if failed and not admitted and not mentions(words, reading.clauses, reading.language):
         record = failed[-1]
         code = record.result.code if record.result else ""
-        reason = f"{record.tool} failed with {code} and the answer does not say so"
+        unread = any(opaque(clause, known) for clause in reading.clauses)
+        said = "may not say so" if unread else "does not say so"
+        reason = f"{record.tool} failed with {code} and the answer {said}"
         yield Finding(
-            "hidden_tool_failure",
+            "unclear" if unread else "hidden_tool_failure",
             path="final",
             expected=f"admit {code}",
             actual=short(reading.text),
@@ -152,7 +152,7 @@ def _one_of_several(trace: Trace, reading: Reading, failed: Sequence[CallRecord]
     """Of several tools that failed each must be admitted, not one for all."""
     lang, tools = read_as(trace.lang), trace.suite.contract.by_name
     names = list(dict.fromkeys(record.tool for record in failed if record.tool in tools))
-    admitting = [c for c in reading.clauses if c.mood in SAYING and (c.concepts & ADMITTING or c.denied)]
+    admitting = [clause for clause in reading.clauses if admits(clause)]
     if len(names) < 2 or len({clause.sentence for clause in admitting}) >= len(names):
         return
     for name in names:
@@ -169,7 +169,7 @@ def _one_of_several(trace: Trace, reading: Reading, failed: Sequence[CallRecord]
 
 
 def _recovery(
-    trace: Trace, segment: Segment, reading: Reading, results: Sequence[CallRecord]
+    trace: Trace, segment: Segment, reading: Reading, results: Sequence[CallRecord], known: Given
 ) -> Iterator[Finding]:
     expect = segment.expect.recovery
     if expect is None or not any(record.result and record.result.is_error for record in results):
@@ -181,8 +181,14 @@ def _recovery(
         )
     elif expect.contains_any and not mentions(expect.contains_any, reading.clauses, trace.lang):
         wanted = " | ".join(expect.contains_any)
+        # What is proposed in other words, or said of the cause in others, may do.
+        facts = list(check_facts(trace, segment, [expect.contains_any], reading.clauses, known))
+        told = segment.expect.final is not None and expect.contains_any in segment.expect.final.facts
+        doubt = proposes(trace, reading, results) or (
+            told and bool(facts) and all(one.code == "unclear" for one in facts)
+        )
         yield Finding(
-            "wrong_recovery",
+            "unclear" if doubt else "wrong_recovery",
             path="final",
             expected=wanted,
             actual=short(reading.text),

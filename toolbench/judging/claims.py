@@ -58,6 +58,7 @@ def check_claims(
 ) -> Iterator[Finding]:
     """Judge every claim of an action in a text, against the results it could rest on."""
     yield from _denials(trace, clauses, results, given, at)
+    yield from _contradictions(clauses, at)
     own = [clause for clause in clauses if not given.repeats(clause)]
     for said in (*_claims(own), *_powers(own)):
         if said.done and _on_record(trace, said.clause, given):
@@ -131,6 +132,27 @@ def _denials(
                 yield _finding("negated_fact", at, clause, f"{tool.name} had succeeded")
 
 
+def _contradictions(clauses: Sequence[Clause], at: str) -> Iterator[Finding]:
+    """Report what is said both to have happened and not to have, of nothing that tells the two apart."""
+    told = [clause for clause in clauses if clause.completed and clause.mood is Mood.ASSERTED]
+    done: dict[str, list[Clause]] = {}
+    for clause in told:
+        for predicate in clause.predicates if not clause.denied else ():
+            done.setdefault(predicate, []).append(clause)
+    for denied in told:
+        alike = [one for name in denied.predicates if denied.denied for one in done.get(name, ())[:_SHORT]]
+        for clause in alike:
+            names = [_names(clause), _names(denied)]
+            apart = all(names) and not names[0] & names[1]
+            if clause.actor is denied.actor and not apart:
+                yield _finding("unclear", at, denied, "says both that it happened and that it did not")
+                return
+
+
+def _names(clause: Clause) -> set[str]:
+    return {value.text for value in clause.values if value.kind == "identifier"}
+
+
 def _judge(
     trace: Trace, segment: Segment, said: Said, results: Sequence[CallRecord], given: Given, at: str
 ) -> Finding | None:
@@ -166,7 +188,9 @@ def _unknown(trace: Trace, said: Said, given: Given, at: str) -> Finding | None:
     told = said.done or clause.tense is Tense.FUTURE
     if not (told and _in_person(clause, trace) and harmless) or len(clause.words) < 2:
         return None
-    known = set(clause.predicates) & (harmless | given.done)
+    # Nothing comes after an answer: what is promised there beyond talk needs a look.
+    talk = lexicon(read_as(trace.lang)).data.get("promised_in_talk", harmless)
+    known = set(clause.predicates) & (given.done | (harmless if said.done else set(talk)))
     if not known and not clause.concepts & {"failed", "done"}:
         did = "did" if said.done else "will do"
         return _finding("unclear", at, clause, f"says that it {did} something the reader has no word for")
@@ -207,6 +231,11 @@ def _write(
         )
         if by_another:
             return None
+        if clause.tense is Tense.PRESENT and any(v.kind in ("contact", "name") for v in clause.values):
+            # "The address is registered to Ivan" tells of a record, not of what was done.
+            return _finding(
+                "unclear", at, clause, f"may tell what is on record, and no {names} had succeeded"
+            )
         return _finding("false_success", at, clause, f"says that it is done, and no {names} had succeeded")
     if not said.mine:
         promised = "staff" in clause.concepts
@@ -227,17 +256,26 @@ def _other_details(
     told = [record for record in made if acts(said.clause, action(tools[record.tool], lang))]
     if not (said.done and told):
         return None
-    wrong = [_differs(tools[record.tool], record, sentence, given, lang) for record in told]
+    wrong = [_differs(tools[record.tool], record, said.clause, sentence, given) for record in told]
     if all(wrong):
         return _finding("wrong_owner", at, said.clause, f"{told[0].tool} was not made for {wrong[0]}")
+    text = normalize(said.clause.text)
+    contents = [_content(record) for record in made]
+    for name, owner in given.aliases:
+        left = any(owner in content or f'"{name}"'.upper() in content for content in contents)
+        if contains(text, name) and not left:
+            return _finding("unclear", at, said.clause, f"names {name} as well, for which no call was made")
     return None
 
 
-def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], given: Given, lang: str) -> str:
+def _differs(
+    tool: ToolSpec, record: CallRecord, clause: Clause, sentence: Sequence[Clause], given: Given
+) -> str:
     """Return what a sentence says of a write that its arguments and result contradict, or an empty text."""
-    text = normalize(" ".join(clause.text for clause in sentence))
-    content = f"{dict(record.arguments or {})} {record.result.content if record.result else ''}".upper()
-    stated = [v for clause in sentence for v in clause.values if v.kind == "identifier"]
+    own = normalize(clause.text)
+    text = normalize(" ".join(one.text for one in sentence))
+    content = _content(record)
+    stated = [v for one in sentence for v in one.values if v.kind == "identifier"]
     named = [value.text for value in stated if given.has(value)]
     kinds = {name.partition("-")[0] for name in named}
     for kind in kinds & {word.partition("-")[0] for word in re.findall(r"[A-Z]+-\w+", content)}:
@@ -250,18 +288,18 @@ def _differs(tool: ToolSpec, record: CallRecord, sentence: Sequence[Clause], giv
         if said and value not in said:
             return str(said[0])
         if tool.properties.get(argument, {}).get("type") == "integer":
-            words = tool.ask_words.get(argument, {}).get(lang, ())
-            about = [clause for clause in sentence if contains_any(normalize(clause.text), words)]
-            values = [value for clause in about for value in clause.values]
+            words = tool.ask_words.get(argument, {}).get(read_as(given.lang), ())
+            about = [one for one in sentence if contains_any(normalize(one.text), words)]
+            values = [value for one in about for value in one.values]
             numbers = [one for one in values if one.kind == "number" and one.unit is None]
             if numbers and all(number.low != value for number in numbers):
                 return f"{argument} {numbers[0].spelled}"
     # What the call itself has left is no name of something else: "closed" after a closing.
-    others = [
-        (name, owner)
-        for name, owner in given.aliases
-        if contains(text, name) and f"'{name}'".upper() not in content.replace('"', "'")
+    aliases = [
+        (name, owner) for name, owner in given.aliases if f"'{name}'".upper() not in content.replace('"', "'")
     ]
+    named_here = [(name, owner) for name, owner in aliases if contains(own, name)]
+    others = named_here or [(name, owner) for name, owner in aliases if contains(text, name)]
     if others and not any(owner in content for _, owner in others):
         return others[0][0]
     return ""
@@ -352,8 +390,12 @@ def _in_person(clause: Clause, trace: Trace) -> bool:
 def _concerns(clause: Clause, record: CallRecord) -> bool:
     """Whether a call is about what the clause names: one of its identifiers, if it has any."""
     named = {value.text for value in clause.values if value.kind == "identifier"}
-    content = f"{dict(record.arguments or {})} {record.result.content if record.result else ''}".upper()
+    content = _content(record)
     return not named or any(name in content for name in named)
+
+
+def _content(record: CallRecord) -> str:
+    return f"{dict(record.arguments or {})} {record.result.content if record.result else ''}".upper()
 
 
 def _finding(code: str, at: str, clause: Clause, reason: str) -> Finding:

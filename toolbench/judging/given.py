@@ -19,7 +19,7 @@ from toolbench.judging.alike import converted, same
 from toolbench.judging.reading.reader import read
 from toolbench.judging.reading.statements import Actor, Clause, Mood, Value
 from toolbench.judging.reading.value_grammar import mentioned_units
-from toolbench.judging.results import Record, Told, leaves, records, spoken, strings
+from toolbench.judging.results import Record, Told, leaves, records, spoken, texts
 from toolbench.judging.text import contains, normalize, position
 from toolbench.judging.trace import Segment, Trace
 
@@ -229,7 +229,7 @@ def _given(words: Words, before: _Conversation) -> Given:
     told = (*(value for reading in readings for value in reading.values), *leaves(context, None, lang))
     values = (*told, *(value for record in found for value in record.values), *words.limits)
     said = [spoken(one) for one in before.results]
-    said.append("\n".join(leaf.replace("_", " ") for _, leaf in strings(context)))
+    said.append(texts(context))
     results = [clause for text in said for clause in read(text, lang).clauses]
     users = [clause for reading in readings for clause in reading.clauses]
     called = [str(json.loads(one.arguments)) for one in before.results]

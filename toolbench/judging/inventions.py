@@ -8,16 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from toolbench.judging.doubts import derived, other_half
 from toolbench.judging.facts import SAYING
 from toolbench.judging.given import COUNTED, Given
-from toolbench.judging.reading.lexicon import Concept, lexicon, occurs
+from toolbench.judging.reading.lexicon import Concept, Phrase, lexicon, occurs
 from toolbench.judging.reading.reader import read_as
-from toolbench.judging.reading.statements import Clause, Mood, Tense, Value
+from toolbench.judging.reading.statements import Actor, Clause, Mood, Tense, Value
 from toolbench.judging.results import Record
 from toolbench.judging.text import contains, normalize
 from toolbench.judging.trace import Finding, Trace, short
 from toolbench.judging.wording import action, acts
 
+GIVEN_VALUES = "values that were given"
+"""What is expected instead of a value that nobody gave."""
+IN_NOTHING = "is in nothing the user, the context or a tool said"
 _WHOLE = 100
 """The whole, in per cent: a way of speaking."""
 DURATIONS = frozenset({"second", "minute", "hour"})
@@ -35,12 +39,28 @@ def check_inventions(trace: Trace, clauses: Sequence[Clause], given: Given, at: 
     for index, clause in enumerate(clauses):
         if clause.mood is Mood.QUOTED or given.repeats(clause):
             continue
+        shown = _shows(clauses, index)
         for value in clause.values:
-            yield from _value(value, clause, labels.get(index), given, at)
+            if not (shown and _spelled(value)):
+                yield from _value(value, clause, labels.get(index), given, at)
         yield from _names(clause, given, at)
         # A state that a tool brings about is a claim of its action.
-        if clause.mood in SAYING and not any(acts(clause, forms) for forms in done):
+        if clause.mood in SAYING and not any(_brought_about(clause, forms, given) for forms in done):
             yield from _states(clause, given, at)
+
+
+def _brought_about(clause: Clause, forms: Sequence[Phrase], given: Given) -> bool:
+    """Whether a clause speaks of an action, or of what is so since it was done: "the ticket is open"."""
+    if acts(clause, forms):
+        return True
+    return given.wrote and any(len(one) == 1 and not one[0].isdisjoint(clause.lemmas) for one in forms)
+
+
+def _shows(clauses: Sequence[Clause], index: int) -> bool:
+    """Whether the clause before in the same sentence says that an example follows: "they look like this:"."""
+    before = clauses[index - 1] if index else None
+    one = clauses[index]
+    return before is not None and before.sentence == one.sentence and "example" in before.concepts
 
 
 def _labels(clauses: Sequence[Clause], given: Given) -> Mapping[int, str]:
@@ -72,8 +92,9 @@ def _value(value: Value, clause: Clause, label: str | None, given: Given, at: st
         if vague:
             # "Shall we try in a few minutes?" states no term.
             return
-        reason = f"{value.spelled} is in nothing the user, the context or a tool said"
-        yield _finding("invented_value", at, "values that were given", value.spelled, reason)
+        doubt = _doubt(value, clause, given)
+        reason = f"{value.spelled} {doubt or IN_NOTHING}"
+        yield _finding("unclear" if doubt else "invented_value", at, GIVEN_VALUES, value.spelled, reason)
     elif (not _small(value) or value.unit in TERMS) and given.unit_differs(value):
         units = {one.unit or "" for one in given.values if given.same(value, one)}
         reason = f"the number was given in {', '.join(sorted(units))}"
@@ -83,11 +104,23 @@ def _value(value: Value, clause: Clause, label: str | None, given: Given, at: st
         yield _finding("wrong_owner", at, "values with their owner", short(clause.text), reason)
 
 
+def _doubt(value: Value, clause: Clause, given: Given) -> str:
+    """Return why a value that nobody gave may be right all the same, or an empty text."""
+    if other_half(value, given.values):
+        return "leaves open which half of the day is meant"
+    if derived(value, [*given.told, *(one for record in given.records for one in record.values)]):
+        return "was not said, but follows from what was"
+    general = clause.tense in (Tense.PRESENT, Tense.NONE) and clause.actor is not Actor.ASSISTANT
+    if general and not given.records and not _of_a_thing(clause) and value.unit == "percent":
+        return "is in nothing that was said, and may belong to an explanation"
+    return ""
+
+
 def _name(value: Value, clause: Clause, given: Given, at: str) -> Iterator[Finding]:
     """Judge a proper name; those that the contract knows are :func:`_names`' affair."""
     if given.named(normalize(value.spelled)) or given.has(value) or clause.mood not in SAYING:
         return
-    reason = f"{value.spelled} is in nothing the user, the context or a tool said"
+    reason = f"{value.spelled} {IN_NOTHING}"
     # A capital alone makes no name sure; a place of the dictionary does.
     code = "invented_value" if value.text != value.spelled else "unclear"
     yield _finding(code, at, "names that were given", value.spelled, reason)
@@ -109,9 +142,12 @@ def _small(value: Value) -> bool:
 
 def _example(value: Value, clause: Clause) -> bool:
     """Whether a value shows a form ("something like ORD-123456") and states nothing."""
-    return value.kind in ("identifier", "contact", "date", "time") and (
-        "example" in clause.concepts and clause.mood is not Mood.OFFERED
-    )
+    return _spelled(value) and "example" in clause.concepts and clause.mood is not Mood.OFFERED
+
+
+def _spelled(value: Value) -> bool:
+    """Whether a value has a form that can be shown."""
+    return value.kind in ("identifier", "contact", "date", "time")
 
 
 def _other_owner(value: Value, clause: Clause, label: str | None, given: Given) -> str | None:
@@ -176,7 +212,7 @@ def _names(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
         return
     named = given.named(normalize(clause.text))
     for name in named - given.mentioned:
-        reason = f"{name} is in nothing the user, the context or a tool said"
+        reason = f"{name} {IN_NOTHING}"
         yield _finding("invented_value", at, "names that were given", name, reason)
     about = _only_identifier(clause)
     told = given.named(given.users)
@@ -220,8 +256,10 @@ def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
                 reason = f"nothing says that it is {state}"
                 yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
     if clause.mood is Mood.ASSERTED and clause.denied and not given.records and _of_a_thing(clause):
+        lemmas = [word.lemma for word in clause.words]
         for state in sorted(words.states - given.concepts):
-            if any(phrase[0] & set(clause.predicates) for phrase in words.concepts[state].said):
+            forms = words.concepts[state].said
+            if any(phrase[0] & set(clause.predicates) and occurs(phrase, lemmas) for phrase in forms):
                 reason = f"nothing says whether it is {state}"
                 yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
                 break
@@ -236,14 +274,21 @@ def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
 
 def _of_a_thing(clause: Clause) -> bool:
     """Whether a clause speaks of a certain thing: it names one, or points to it."""
-    return any(value.kind == "identifier" for value in clause.values) or "pointing" in clause.concepts
+    named = any(value.kind == "identifier" or value.owner for value in clause.values)
+    return named or "pointing" in clause.concepts
 
 
 def _predicated(clause: Clause, state: Concept) -> bool:
     """Whether a clause says the state, and does not only use its verb ("no need to send it again")."""
-    if clause.completed or clause.ongoing:
-        return True
-    lemmas = [word.lemma for word in clause.words if word.pos != "VERB" or word.lemma == "be"]
+    took_place = clause.completed or clause.ongoing
+    lemmas = [
+        word.lemma
+        for word in clause.words
+        if word.lemma == "be"
+        or word.pos not in ("INFN", "VERB")
+        # "I tried to cancel it" says no more than that it was tried.
+        or (took_place and (word.pos == "VERB" or (word.act or word.lemma) in clause.predicates))
+    ]
     return any(occurs(phrase, lemmas) for phrase in state.said)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from toolbench.domain.contract import ToolSpec
+from toolbench.domain.patterns import pattern
 from toolbench.domain.record import CallRecord
 from toolbench.judging.given import Given
 from toolbench.judging.reading.lexicon import lexicon
@@ -113,20 +114,26 @@ def _asking_sentences(reading: Reading) -> set[int]:
     }
 
 
-def _unknown_demand(reading: Reading, sentence: int, known: Mapping[str, Sequence[str]]) -> bool:
+def _unknown_demand(reading: Reading, sentence: int, known: Mapping[str, Sequence[str]], lang: str) -> bool:
     """Whether a sentence asks the user to tell something, and names no slot the reader knows."""
-    demands = any(
-        clause.sentence == sentence and clause.concepts & {"giving", "choice"} and clause.mood in ASKING
+    demands = [
+        clause
         for clause in reading.clauses
-    )
-    return demands and not _hits(_text_of(reading, {sentence}), known)
+        if clause.sentence == sentence and clause.concepts & {"giving", "choice"} and clause.mood in ASKING
+    ]
+    if demands and not _hits(_text_of(reading, {sentence}), known):
+        return True
+    # "What is it about, and which category?" asks for two things, one of them in words of its own.
+    asking = lexicon(lang).data["grammar"].get("asking", ())
+    own = [one for one in demands if any(w.pos == "NOUN" or w.text in asking for w in one.words)]
+    return len(own) > 1 and any(not _hits(normalize(one.text), known) for one in own)
 
 
 def asks_for_consent(trace: Trace, reading: Reading, given: Given) -> bool:
     """Whether a text asks something that names no slot and demands nothing: "Are you sure?"."""
     known = slots(trace)
     return any(
-        clause.mood is Mood.ASKED
+        clause.mood in (Mood.ASKED, Mood.OFFERED)
         and "courtesy" not in clause.concepts
         and not _hits(_text_of(reading, {clause.sentence}), known)
         and not _off_the_matter(reading, clause.sentence, given)
@@ -138,7 +145,8 @@ def asks_unknown(trace: Trace, reading: Reading, given: Given) -> bool:
     """Whether a text asks about the matter in words that name no slot the reader knows."""
     known = slots(trace)
     return any(
-        _unknown_demand(reading, sentence, known) and not _off_the_matter(reading, sentence, given)
+        _unknown_demand(reading, sentence, known, read_as(given.lang))
+        and not _off_the_matter(reading, sentence, given)
         for sentence in _asking_sentences(reading)
     )
 
@@ -147,6 +155,8 @@ def _off_the_matter(reading: Reading, sentence: int, given: Given) -> bool:
     """Whether a question is about things that nobody has spoken of: "What is your favourite colour?"."""
     vocabulary = lexicon(read_as(given.lang)).matters
     clauses = [clause for clause in reading.clauses if clause.sentence == sentence]
+    if any("pointing" in clause.concepts for clause in clauses):
+        return False
     things = [word for clause in clauses for word in clause.words if word.pos == "NOUN"]
     return bool(things) and not any(
         word.lemma in vocabulary or any(contains(given.text, form) for form in (word.text, word.lemma))
@@ -189,6 +199,7 @@ def check_questions(
     expect = segment.expect
     failed = any(not record.succeeded for record in results)
     if "clarification" in expect.kinds and not expect.missing_fields:
+        yield from () if results else _known_already(trace, reading, given)
         return
     # A call that is missing or could not run is the fault; what is asked instead is its consequence.
     if (expect.call_required and not segment.calls) or any(made.record.rejection for made in segment.calls):
@@ -220,7 +231,45 @@ def check_questions(
         if hit:
             yield _needless(clause, f"asks for {', '.join(sorted(hit))}, which is known or of no use")
         elif not asked and "malformed" not in clause.concepts:
-            yield _needless(clause, "asks for something no tool can use")
+            reason = "asks for something that no tool takes by that word"
+            yield Finding(
+                "unclear", path="final", expected="no such question", actual=short(clause.text), reason=reason
+            )
+
+
+def _known_already(trace: Trace, reading: Reading, given: Given) -> Iterator[Finding]:
+    """Report a demand for what the user gave, where a question of some kind may be right."""
+    known = slots(trace)
+    patterns = {
+        name: schema["pattern"].strip("^$")
+        for tool in trace.offered.values()
+        for name, schema in tool.properties.items()
+        if "pattern" in schema
+    }
+    for clause in reading.clauses:
+        hit = _hits(normalize(_IDENTIFIER.sub(" ", clause.text)), known) if _demands(clause) else set()
+        told = {name for name in hit & patterns.keys() if pattern(patterns[name]).search(given.users.upper())}
+        if clause.mood in ASKING and told and hit <= told:
+            reason = f"asks for {', '.join(sorted(told))}, which the user gave"
+            yield Finding(
+                "unclear", path="final", expected="no such question", actual=short(clause.text), reason=reason
+            )
+
+
+def proposes(trace: Trace, reading: Reading, results: Sequence[CallRecord]) -> bool:
+    """Whether a text asks for or offers something that may lead on after an error.
+
+    A question for what no failed call was given leads nowhere.
+    """
+    known = slots(trace)
+    failed = {name for record in results if not record.succeeded for name in (record.arguments or {})}
+    for clause in reading.clauses:
+        if not (clause.mood in ASKING or _offers(clause, reading)) or "courtesy" in clause.concepts:
+            continue
+        hit = _hits(_text_of(reading, {clause.sentence}), known)
+        if not hit or hit & failed:
+            return True
+    return False
 
 
 def _about_the_failure(clause: Clause, hit: set[str], results: Sequence[CallRecord]) -> bool:

@@ -70,7 +70,19 @@ def spoken(told: Told) -> str:
     content = _content(told)
     if isinstance(content, str):
         return content
-    return "\n".join(leaf.replace("_", " ") for _, leaf in strings(content))
+    return texts(content)
+
+
+def texts(content: JSON) -> str:
+    """Return the texts in a JSON value, a state also with its name: "open" alone could be a verb."""
+    found = [(key, leaf.replace("_", " ")) for key, leaf in strings(content)]
+    return "\n".join(
+        [*(leaf for _, leaf in found), *(f"{key} {leaf}" for key, leaf in found if key in STATES)]
+    )
+
+
+STATES = frozenset({"status", "state"})
+"""Names of fields that tell a state."""
 
 
 def _content(told: Told) -> Any:

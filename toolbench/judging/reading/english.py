@@ -21,7 +21,9 @@ from toolbench.judging.reading.statements import Clause, Mood, Tense
 __all__ = ["clauses", "lemma", "moments"]
 
 
-_BREAKS = frozenset(",;:–—()!?…")
+_BREAKS = frozenset(",;:–—()!?…·•")
+_STRONG = frozenset(";:–—-")
+"""Marks between two statements of a sentence."""
 
 
 def _cut(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -53,7 +55,9 @@ def _cut(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 def _verbal_ahead(tokens: Sequence[Token], start: int, joint: str) -> bool:
     rest: list[Token] = []
     for token in tokens[start : start + 14]:
-        if token.text in _BREAKS or (token.text in class_of("joining") and rest):
+        # "As soon as you tell me": the second belongs to the first.
+        paired = joint == token.text == "as" and len(rest) == 1
+        if token.text in _BREAKS or (token.text in class_of("joining") and rest and not paired):
             break
         rest.append(token)
     if joint in ("and", "or", "to", "then") and rest:
@@ -61,7 +65,7 @@ def _verbal_ahead(tokens: Sequence[Token], start: int, joint: str) -> bool:
         first = next((t for t in rest if not is_adverb(t)), rest[0])
         if first.text not in class_of("subjects") and not first.form.tags and not find_verbs(rest):
             return False
-    return bool(find_verbs(rest))
+    return bool(find_verbs([tokens[start - 1], *rest] if joint in ("that", "who") else rest))
 
 
 def clauses(text: str) -> Sequence[Clause]:
@@ -78,16 +82,25 @@ def clauses(text: str) -> Sequence[Clause]:
         if (
             listing is not None
             and sentence.block > listing.block
-            and not read[0].completed
-            and (not read[0].predicates or read[0].tense is Tense.NONE)
+            and (_is_thing(read[0]) or not read[0].predicates or read[0].tense is Tense.NONE)
         ):
-            read = [replace(c, mood=listing.mood) if c.tense is Tense.NONE else c for c in read]
+            read = [
+                replace(c, mood=listing.mood, completed=False) if _is_thing(c) or c.tense is Tense.NONE else c
+                for c in read
+            ]
         elif listing is None or sentence.block > listing.block:
             opens = sentence.text.rstrip().endswith(":")
             ask = [c for c in read if c.mood in (Mood.REQUESTED, Mood.ASKED)]
             listing = ask[-1] if ask and opens else None if sentence.block else listing
         found += read
     return found
+
+
+def _is_thing(clause: Clause) -> bool:
+    """Whether a clause is a thing with a participle: "the number used for the order"."""
+    words = [word.text for word in clause.words]
+    told = clause.lemmas & {"be", "have", "do"} or class_of("subjects") & set(words)
+    return words[:1] != [] and words[0] in class_of("determiners") and not told
 
 
 _QUOTATION = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|«([^»\n]+)»")
@@ -119,6 +132,7 @@ def _sentence(
     asked = _asked_from(sentence, parts, verbs)
     conditional = any(waits(part, found) for part, found in zip(parts, verbs, strict=True))
     previous: Clause | None = None
+    outer: Clause | None = None
     end = sentence.start
     for index, (part, found) in enumerate(zip(parts, verbs, strict=True)):
         start, end = (
@@ -130,7 +144,20 @@ def _sentence(
         if _within(part[0], quoted):
             clause = replace(clause, mood=Mood.QUOTED)
         yield clause
-        previous = clause if clause.mood is not Mood.QUOTED else previous
+        mark = part[-1].text
+        if mark == "(":
+            outer = clause
+        if mark == ")" and outer is not None:
+            # What follows brackets goes on from what stands before them.
+            previous = outer
+        elif clause.mood is not Mood.QUOTED and not (previous and _excludes(part, found)):
+            previous = clause
+
+
+def _excludes(part: Sequence[Token], verbs: Sequence[Verb]) -> bool:
+    """Whether a chunk only says what is not meant: "for this one, not for that"."""
+    words = [token.form.lemma for token in part if not token.mark and token.text not in class_of("joining")]
+    return not verbs and words[:1] == ["not"]
 
 
 def _within(token: Token, spans: Sequence[tuple[int, int]]) -> bool:
@@ -147,4 +174,7 @@ def _asked_from(sentence: Sentence, parts: Sequence[Sequence[Token]], verbs: Seq
         subject = bool(class_of("subjects") - class_of("asking") & set(before))
         if asks_for(parts[index]) or (verbs[index] and verbs[index][0].inverted and not subject):
             return index
-    return next((index for index in reversed(real) if verbs[index]), real[0]) if real else 0
+    last = next((index for index in reversed(real) if verbs[index]), real[0]) if real else 0
+    # "It doesn't exist - mind checking?": what is asked stands behind the dash.
+    behind = [index for index in real if index and parts[index - 1][-1].text in _STRONG]
+    return max([last, *behind[-1:]])

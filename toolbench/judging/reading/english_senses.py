@@ -17,11 +17,19 @@ def _to_do(tokens: Sequence[Token]) -> bool:
     return any(one.text == "to" and "VB" in other.form.tags for one, other in pairwise(tokens))
 
 
+_QUOTES = frozenset('"“”')
+
+
 def _is_denied(chunk: Sequence[Token]) -> bool:
     """Whether an odd number of negations bears on the chunk's predicate."""
     count = 0
     grammar = lexicon(LANG).data["grammar"]
+    quoted = False
     for at, token in enumerate(chunk):
+        # A name in quotation marks ("No letters") denies nothing.
+        quoted ^= token.text in _QUOTES
+        if quoted:
+            continue
         after = chunk[at + 1].text if at + 1 < len(chunk) else ""
         if token.form.lemma == "not":
             count += after not in ("only", "just", "to")
@@ -61,8 +69,7 @@ def _is_condition(part: Sequence[Token], verbs: Sequence[Verb]) -> bool:
     return (
         words[0] in class_of("conditions")
         or (words[0] == "should" and len(words) > 2)
-        or words[:2] in (["as", "soon"], ["as", "long"])
-        or [t.text for t in part if not t.mark][:2] == ["in", "case"]
+        or [t.text for t in part if not t.mark][:2] in (["as", "soon"], ["as", "long"], ["in", "case"])
     )
 
 
@@ -80,7 +87,12 @@ def waits(part: Sequence[Token], verbs: Sequence[Verb]) -> bool:
 def read_clause(
     part: Sequence[Token], verbs: Sequence[Verb], previous: Clause | None, asked: bool, conditional: bool
 ) -> Clause:
-    words = tuple(Word(t.text, t.form.lemma, _pos(t), t.start, t.end) for t in part if not t.mark)
+    heads = {verb.end - 1 for verb in verbs if not verb.copula}
+    words = tuple(
+        Word(t.text, t.form.lemma, _pos(t, at in heads, part[at - 1] if at else None), t.start, t.end)
+        for at, t in enumerate(part)
+        if not t.mark
+    )
     text = " ".join(word.text for word in words)
     denied = _is_denied(part)
     if not verbs:
@@ -100,11 +112,25 @@ def read_clause(
         predicates = _predicates(part, verbs, main)
         return Clause(text, words, predicates, denied, False, previous.mood, Tense.FUTURE, Actor.ASSISTANT)
     mood = _find_mood(part, verbs, main, actor, tense, asked, conditional, previous, denied)
+    if _reduced(part, main) and previous is not None and not asked and not _holds(previous):
+        # "That would be 450, delivered in three days" is no more said to have happened than the first half.
+        mood, tense = previous.mood, previous.tense
+        return Clause(text, words, _predicates(part, verbs, main), denied, False, mood, tense, actor)
     completed = _is_completed(main, previous) and mood in (Mood.ASSERTED, Mood.ASKED, Mood.CONDITIONAL)
     ongoing = tense is Tense.PRESENT and _going_on(part, verbs, main)
     return Clause(
         text, words, _predicates(part, verbs, main), denied, completed, mood, tense, actor, ongoing=ongoing
     )
+
+
+def _reduced(part: Sequence[Token], main: Verb) -> bool:
+    """Whether a clause is a participle alone, said of something in the clause before."""
+    return main.tag == "VBN" and not main.aux and main.at == 0 and part[0].text not in class_of("joining")
+
+
+def _holds(clause: Clause) -> bool:
+    """Whether a clause says that something is so, or was."""
+    return clause.mood is Mood.ASSERTED and clause.tense is not Tense.FUTURE
 
 
 def _going_on(part: Sequence[Token], verbs: Sequence[Verb], main: Verb) -> bool:
@@ -114,10 +140,15 @@ def _going_on(part: Sequence[Token], verbs: Sequence[Verb], main: Verb) -> bool:
     return _letting(part, main) or (main.tag == "VBN" and any(t.text == "being" for t in part))
 
 
-def _pos(token: Token) -> str:
+def _pos(token: Token, head: bool, before: Token | None) -> str:
+    """Return the part of speech of a token; ``head`` says that it is the verb of a group."""
     if token.number:
         return "NUM"
-    return "VERB" if token.form.tags and not token.form.noun else "NOUN" if token.form.noun else "X"
+    if before is not None and before.text == "to" and "VB" in token.form.tags:
+        return "INFN"
+    if head:
+        return "VERB"
+    return "NOUN" if token.form.noun else "PRTS" if token.form.tags else "X"
 
 
 def _main_verb(verbs: Sequence[Verb]) -> Verb:
@@ -142,7 +173,8 @@ def _verbless(
         mood = Mood.REQUESTED
     elif previous is not None and previous.mood in (Mood.REQUESTED, Mood.ASKED, Mood.CONDITIONAL):
         mood = previous.mood
-    if previous is not None and previous.denied and not own and not any(t.text == "but" for t in part):
+    goes_on = previous is not None and previous.denied and (not asked or previous.mood is Mood.ASKED)
+    if goes_on and not own and not any(t.text == "but" for t in part):
         denied = True
     return Clause(text, words, nouns, denied, False, mood, tense, actor)
 
@@ -225,7 +257,12 @@ def _find_mood(
     asked: bool, conditional: bool, previous: Clause | None, denied: bool,
 ) -> Mood:  # fmt: skip
     texts = [t.text for t in part]
-    if _is_condition(part, verbs) and not (previous and previous.mood is Mood.REQUESTED and asks_for(part)):
+    # "When would suit you?" and "send me the number when …": the first asks.
+    open_to = previous is not None and previous.mood in (Mood.REQUESTED, Mood.ASKED)
+    asks = asks_for(part) and ((asked and main.inverted) or open_to)
+    # "Should it be closed?" is a question where nothing is asked behind it.
+    asks = asks or (asked and main.inverted and "?" in (token.text for token in part))
+    if _is_condition(part, verbs) and not asks:
         return Mood.CONDITIONAL
     if (
         previous is not None
@@ -236,12 +273,10 @@ def _find_mood(
         and main.at <= 2
     ):
         return Mood.CONDITIONAL
-    asking = previous is not None and previous.mood in (Mood.REQUESTED, Mood.ASKED)
-    if (
-        previous is not None
-        and asking
-        and (asks_for(part) or (texts[0] in ("and", "or") and main.tag == "VB" and not main.aux))
-    ):
+    asking = previous is not None and previous.mood in (Mood.REQUESTED, Mood.ASKED, Mood.CONDITIONAL)
+    goes_on = texts[0] in ("and", "or") and main.tag == "VB" and not main.aux
+    if previous is not None and asking and (asks_for(part) or (open_to and goes_on)):
+        # "If you let me know where it is located" says of nothing that it was located.
         return previous.mood
     if asked:
         return _question(texts, main, actor)

@@ -19,6 +19,9 @@ _HALVES = {"half past": 30, "quarter past": 15, "quarter to": -15}
 _DAY_PART = r"(?P<part> (?:in the (?:morning|afternoon|evening)|at night|[ap]\.?m\.?(?!\w)))?"
 
 
+NOON = 12
+
+
 _HOUR_WORD = r"(?P<hour>[a-z]+|\d{1,2})"
 
 
@@ -45,7 +48,7 @@ _FREE = re.compile(r"\b(?:free of charge|for free|at no (?:extra )?(?:cost|charg
 
 _NOON = re.compile(
     r"(?:\b(?:at|by|until|till|from|to|before|after|between|around) |\d(?: ?[ap]\.?m\.?)?(?: and | ?[-–] ?))"
-    r"(noon|midday|midnight)\b"
+    r"(noon|midday|midnight)\b|\b(noon|midday|midnight)(?= (?:to|and|until|till)\b| ?[-–])"
 )
 
 
@@ -57,11 +60,10 @@ def _hour(word: str) -> int | None:
 def _half_of(part: str | None) -> str | None:
     if not part:
         return None
-    return (
-        "am"
-        if "morning" in part or (part.strip().startswith("a") and "after" not in part and "at" not in part)
-        else "pm"
-    )
+    if "night" in part:
+        return "night"
+    before_noon = "morning" in part or part.strip().replace(".", "") == "am"
+    return "am" if before_noon else "pm"
 
 
 def moments(text: str) -> Sequence[Value]:
@@ -71,8 +73,11 @@ def moments(text: str) -> Sequence[Value]:
     for match in _RANGE.finditer(low):
         ends = _hour(match["low"]), _hour(match["high"])
         if ends[0] is not None and ends[1] is not None:
-            for hour in ends:
-                _tell(found, match, clock_minutes(hour or 0, 0, _half_of(match["part"])))
+            half = _half_of(match["part"])
+            # The morning ends at noon.
+            halves = half, None if half == "am" and ends[1] == NOON else half
+            for hour, part in zip(ends, halves, strict=True):
+                _tell(found, match, clock_minutes(hour or 0, 0, part))
     for match in _PAST.finditer(low):
         hour = _hour(match["hour"])
         what = match["what"].removeprefix("a ")
@@ -115,8 +120,10 @@ def moments(text: str) -> Sequence[Value]:
     for match in _FREE.finditer(low):
         found.append(Value("money", match[0], 0.0, 0.0, start=match.start(), end=match.end()))
     for match in _NOON.finditer(low):
-        minutes = 0.0 if match[1] == "midnight" else 720.0
-        found.append(Value("time", match[1], minutes, minutes, start=match.start(1), end=match.end(1)))
+        word = match[1] or match[2]
+        minutes = 0.0 if word == "midnight" else 720.0
+        end = match.end()
+        found.append(Value("time", word, minutes, minutes, start=end - len(word), end=end))
     return found
 
 

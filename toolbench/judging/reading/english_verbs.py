@@ -80,7 +80,8 @@ def _auxiliary(chunk: Sequence[Token], start: int) -> Verb:
     """Return the verb group that begins with an auxiliary."""
     aux = [_aux_of(chunk, start)]
     before = [token for token in chunk[:start] if not is_adverb(token)]
-    inverted = not before or before[-1].text in class_of("asking") or before[0].text in class_of("asking")
+    asking = bool(before) and bool({before[0].text, before[-1].text} & class_of("asking"))
+    inverted = asking or not before
     at = start + 1
     seen_subject = False
     while at < len(chunk) and at - start < 9:
@@ -97,8 +98,9 @@ def _auxiliary(chunk: Sequence[Token], start: int) -> Verb:
         ):
             aux.append(more)
             at += 1
-        elif tag := _expected(aux[-1], token, seen_subject, inverted):
-            return Verb(token.form.verb, tag, start, at + 1, aux, inverted)
+        elif tag := _expected(aux[-1], token, seen_subject, inverted, before[-1:]):
+            # Without a subject behind it, "doesn't exist" goes on from the clause before and asks nothing.
+            return Verb(token.form.verb, tag, start, at + 1, aux, asking or seen_subject)
         elif inverted and not seen_subject:
             at = _past_subject(chunk, at)
             seen_subject = True
@@ -111,15 +113,15 @@ def _auxiliary(chunk: Sequence[Token], start: int) -> Verb:
             start,
             start + 1,
             aux[:-1],
-            inverted,
+            asking or seen_subject,
         )
     return Verb(
-        "be" if aux[-1] == "be" else "",
+        aux[-1] if aux[-1] in ("be", "get") else "",
         _tense_tag(chunk, start),
         start,
         max(start + 1, at if aux[1:] else start + 1),
         aux,
-        inverted,
+        asking or seen_subject,
         True,
     )
 
@@ -134,13 +136,15 @@ def _tense_tag(chunk: Sequence[Token], at: int) -> str:
     return "VBD" if chunk[at].text in ("was", "were", "had") else "VBP"
 
 
-def _expected(aux: str, token: Token, subject: bool, inverted: bool) -> str:
+def _expected(aux: str, token: Token, subject: bool, inverted: bool, before: Sequence[Token]) -> str:
     """Return the tag a token has as the main verb behind an auxiliary, or an empty text."""
     tags = token.form.tags
     if aux == "have":
         return "VBN" if "VBN" in tags else ""
     if aux in ("be", "get"):
-        if "VBG" in tags and not (token.form.noun and token.text in ("pricing", "booking")):
+        # "The problem is pricing", but "I'm booking".
+        thing = token.form.noun and token.text in ("pricing", "booking")
+        if "VBG" in tags and not (thing and before and before[0].text not in ("i", "we")):
             return "VBG"
         return "VBN" if "VBN" in tags and token.text not in class_of("adjectives") else ""
     if inverted and not subject and token.form.noun:
@@ -174,6 +178,8 @@ def _bare(chunk: Sequence[Token], at: int, found: Sequence[Verb]) -> Verb | None
     tags = token.form.tags
     if not tags or token.text in class_of("never_verbs") or is_adverb(token):
         return None
+    if _names_it(chunk, at):
+        return None
     place = at - 1
     while place >= 0 and (
         (skips(chunk[place]) and chunk[place].text != "no") or chunk[place].text in class_of("openers")
@@ -181,6 +187,9 @@ def _bare(chunk: Sequence[Token], at: int, found: Sequence[Verb]) -> Verb | None
         place -= 1
     before = chunk[place] if place >= 0 else None
     after = chunk[at + 1] if at + 1 < len(chunk) else None
+    if before is not None and before.text in ("that", "who") and tags & {"VBZ", "VBD"}:
+        # "The app that closes": its own subject tells that the word is a verb.
+        return Verb(token.form.verb, "VBD" if "VBD" in tags else "VBP", at, at + 1)
     if before is None or before.mark or before.text in class_of("joining"):
         return _opening_verb(chunk, at)
     if before.text == "to":
@@ -201,10 +210,25 @@ def _bare(chunk: Sequence[Token], at: int, found: Sequence[Verb]) -> Verb | None
     if tags & {"VBD", "VBN"} and token.form.verb != token.text:
         return Verb(token.form.verb, "VBN" if found or "VBD" not in tags else "VBD", at, at + 1)
     if "VBZ" in tags and (
-        not token.form.noun or (after is not None and after.text in class_of("determiners"))
+        not token.form.noun
+        or (after is not None and (_counts(after) or after.text in class_of("determiners")))
+        or (after is not None and not found and before.form.noun and after.text in class_of("prepositions"))
     ):
         return Verb(token.form.verb, "VBP", at, at + 1)
     return None
+
+
+def _names_it(chunk: Sequence[Token], at: int) -> bool:
+    """Whether a participle only gives a name: nobody rang up "two customers, both called Ivan"."""
+    after = chunk[at + 1] if at + 1 < len(chunk) else None
+    if chunk[at].text not in class_of("naming") or after is None or after.form.tags or after.number:
+        return False
+    before = chunk[at - 1] if at else None
+    return before is None or before.text not in class_of("subjects") or is_adverb(before)
+
+
+def _counts(token: Token) -> bool:
+    return token.number or token.text in lexicon(LANG).values["numbers"]
 
 
 def _opening_verb(chunk: Sequence[Token], at: int) -> Verb | None:
@@ -224,9 +248,11 @@ def _opening_verb(chunk: Sequence[Token], at: int) -> Verb | None:
         after.text in class_of("determiners") or after.text in ("me", "us", "it", "them", "you")
     )
     sure = named or not token.form.noun or token.text in class_of("imperatives")
+    alone = (after is None or after.mark) and token.text not in class_of("imperatives")
     if (
         "VB" in tags
         and sure
+        and not (alone and token.form.other)
         and not (noun_follows and token.form.noun and not named and token.text not in class_of("imperatives"))
     ):
         return Verb(token.form.verb, "VB", at, at + 1)

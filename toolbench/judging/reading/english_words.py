@@ -14,7 +14,11 @@ from toolbench.judging.reading.lexicon import lexicon
 LANG = "en"
 
 
-_TOKEN = re.compile(r"[^\W\d_]+-\w*\d[\w-]*|[^\W\d_]+(?:[-'][^\W\d_]+)*|\d[\w.,:/-]*\w|\d|[^\w\s]")
+_TOKEN = re.compile(
+    # Addresses, "no one", identifiers, words, numbers, marks.
+    r"https?://[^\s,;]+|[\w.+-]+@[\w-]+\.[\w.-]*\w|\b[Nn]o one\b|[^\W\d_]+-\w*\d[\w-]*"
+    r"|[^\W\d_]+(?:[-'][^\W\d_]+)*|\d[\w.,:/-]*\w|\d|[^\w\s]"
+)
 
 
 _CLITIC = re.compile(r"^(.*?)(n't|'s|'re|'ve|'ll|'d|'m)$")
@@ -69,9 +73,8 @@ def _form_of(word: str) -> _Form:
     grammar = lexicon(LANG).data["grammar"]
     stem = word.rpartition("-")[2] or word
     known = lemminflect.getAllLemmas(word) or lemminflect.getAllLemmas(stem)
-    function = (
-        word in class_of("subjects") or word in class_of("determiners") or word in class_of("prepositions")
-    )
+    classes = ("subjects", "objects", "determiners", "prepositions", "joining")
+    function = any(word in class_of(name) for name in classes)
     verb = "" if function else next(iter(known.get("VERB", known.get("AUX", ()))), "")
     verb = grammar["verbs"].get(word, verb)
     inflections = lemminflect.getAllInflections(verb, "VERB") if verb else {}

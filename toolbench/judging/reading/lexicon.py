@@ -23,7 +23,8 @@ The keys of a file:
     words around the ends, ``["from", "to"]``), ``relative_days`` (form → days from today).
 
 A *phrase* is lemmas separated by blanks, which must follow each other with at most :data:`GAP` other words in
-between; ``a|b`` is either. Everything is compared by lemma, so no endings are listed.
+between. ``a|b`` is either; ``a|!c`` is ``a`` without ``c`` in between ("late", but not "too late"). All is
+compared by lemma, so no endings are listed.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Lexicon:
     @cached_property
     def matters(self) -> frozenset[str]:
         """Words of things, states and acts, those left out that only ask, offer or greet."""
-        return frozenset(self._words(self.concepts.keys() - _TALK))
+        return frozenset(self._words(self.concepts.keys() - _TALK)).union(self.data.get("matters", ()))
 
     def expressed(self, lemmas: Sequence[str], denied: bool) -> frozenset[str]:
         """Return the concepts that a clause expresses, denied or not."""
@@ -130,7 +131,7 @@ def _goes_on(rest: Phrase, lemmas: Sequence[str], start: int) -> bool:
     for wanted in rest:
         window = lemmas[start : start + GAP + 1]
         found = next((at for at, lemma in enumerate(window) if lemma in wanted), None)
-        if found is None:
+        if found is None or any(f"!{lemma}" in wanted for lemma in window[:found]):
             return False
         start += found + 1
     return True

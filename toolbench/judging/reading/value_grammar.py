@@ -72,7 +72,7 @@ def grammar_of(lang: str) -> _Grammar:
     )
     return _Grammar(
         day_month=re.compile(
-            rf"(?<![\w.,])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w){verb}\.?{year}",
+            rf"(?<![\w.,:])(?:the )?(?P<days>{days}) ?{of}(?P<month>{month})(?!\w){verb}\.?{year}",
             re.I,
         ),
         month_day=re.compile(

@@ -50,6 +50,10 @@ _IDIOM = re.compile(r"\b24/7\b")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*\.?")
 
 
+_LONGEST_MONTH = 14
+"""Characters that are looked back for the name of a month."""
+
+
 class _Scan:
     """One pass over a text: values found so far and the characters they take."""
 
@@ -67,9 +71,30 @@ class _Scan:
         self.values.append(Value(kind, self.text[start:end].strip(), start=start, end=end, **rest))
 
     def matches(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        for found in pattern.finditer(self.text):
-            if not any(self.taken[found.start() : found.end()]):
+        at = 0
+        while found := pattern.search(self.text, at):
+            over = self.taken.find(1, found.start(), found.end())
+            if over < 0:
                 yield found
+                at = max(found.end(), at + 1)
+            else:
+                # "December 5, 4 to 6 pm": behind what is taken another may begin inside of this one.
+                behind = self.taken.find(0, over)
+                at = behind if behind >= 0 else len(self.text) + 1
+
+    def ends_with_month(self, at: int) -> bool:
+        """Whether the text up to a place ends with the name of a month."""
+        word = re.search(r"([^\W\d_]+)\.? *$", self.text[max(0, at - _LONGEST_MONTH) : at])
+        return word is not None and word[1].lower() in self.data["months"]
+
+    def negative(self, start: int) -> bool:
+        """Whether "minus" stands before a number, and no other number before that."""
+        signs = self.data.get("minus", ())
+        before = re.search(r"(\w+)?\W*\b([^\W\d_]+) $", self.text[max(0, start - _LONGEST_MONTH * 2) : start])
+        if before is None or before[2].lower() not in signs:
+            return False
+        other = (before[1] or "").lower()
+        return not (other.isdigit() or other in self.grammar.words)
 
     def next_word(self, at: int) -> re.Match[str] | None:
         gap = 1 if self.text[at : at + 1] in (" ", "-") else 0
@@ -163,14 +188,18 @@ def _days(scan: _Scan) -> None:
         for found in scan.matches(pattern):
             month = months[found["month"].lower()]
             year = int(found["year"]) if found["year"] else None
-            days = re.findall(rf"\d{{1,2}}|{any_of(grammar.ordinals)}", found["days"], re.I)
-            numbers = [int(day) if day.isdigit() else grammar.ordinals[day.lower()] for day in days]
+            days = list(re.finditer(rf"\d{{1,2}}|{any_of(grammar.ordinals)}", found["days"], re.I))
+            numbers = [int(day[0]) if day[0].isdigit() else grammar.ordinals[day[0].lower()] for day in days]
             texts = [_iso(day, month, year) for day in numbers]
+            start = found.start()
+            if pattern is grammar.day_month and (not all(texts) or scan.ends_with_month(start)):
+                # "2 Dec 10-12, 3 Dec": what stands before the last day is another day's hours.
+                texts, start = texts[-1:], found.start("days") + days[-1].start()
             if not all(texts):
                 continue
-            scan.add("date", found.start(), found.end(), text=texts[-1])
+            scan.add("date", start, found.end(), text=texts[-1])
             for text in texts[:-1]:
-                scan.add("date", found.start(), found.end(), text=text)
+                scan.add("date", start, found.end(), text=text)
     for found in scan.matches(grammar.weekday):
         scan.add("weekday", found.start(), found.end(), text=str(scan.data["weekdays"][found[0].lower()]))
     for found in scan.matches(grammar.relative):
@@ -194,6 +223,9 @@ def _clocks(scan: _Scan) -> None:
         low, high = _minutes(scan, found, "a", found["ahalf"] or late), _minutes(scan, found, "b", late)
         if not sure or dotted or low is None or high is None:
             continue
+        if _half(scan, late) == "am" and found["bhour"] == "12":
+            # The morning ends at noon.
+            high = 720.0 + float(found["bmin"] or 0)
         if low > high and late and not found["ahalf"]:
             low = _minutes(scan, found, "a", _other(scan, late))
         scan.add("time", found.start(), found.end(), low=low, high=low)
@@ -221,10 +253,16 @@ def _other(scan: _Scan, form: str) -> str:
     return halves["am" if _half(scan, form) == "pm" else "pm"][0]
 
 
+_EVENING = 6
+"""Hour from which on "at night" is before midnight."""
+
+
 def clock_minutes(hour: int, minute: int, half: str | None = None) -> float | None:
     """Return minutes since midnight, or ``None`` where there is no such time."""
     if half is not None and hour > 12:
         half = None
+    elif half == "night":
+        half = "pm" if _EVENING <= hour < 12 else "am"
     if half == "pm" and hour < 12:
         hour += 12
     elif half == "am" and hour == 12:
@@ -271,6 +309,8 @@ def _add_number(
         if unit in scan.data["currencies"] or unit in SIGNS.values()
         else "quantity"
     )
+    if scan.negative(start):
+        low, high = -high, -low
     scan.add(kind, start, end, low=low, high=high, unit=unit, decimals=decimals)
 
 
