@@ -274,8 +274,7 @@ def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
 
 def _of_a_thing(clause: Clause) -> bool:
     """Whether a clause speaks of a certain thing: it names one, or points to it."""
-    named = any(value.kind == "identifier" or value.owner for value in clause.values)
-    return named or "pointing" in clause.concepts
+    return any(value.kind == "identifier" for value in clause.values) or "pointing" in clause.concepts
 
 
 def _predicated(clause: Clause, state: Concept) -> bool:
