@@ -374,10 +374,11 @@ def test_the_table_of_providers_is_made_by_the_adapters(chapter: Chapter) -> Non
 # --- the run
 
 
-async def test_the_run_fills_the_table(chapter: Chapter) -> None:
+async def test_the_run_fills_the_table(chapter: Chapter, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Refusal, match=r"chapter.run\(\)"):
         chapter.wording_effect()
     page = (await chapter.run()).text
+    assert chapter.words("run_progress", done=16, total=16, model="sim-course") in capsys.readouterr().out
     assert f"sim-course ({chapter.words('scripted')})" in page
     run = chapter._run
     assert run is not None

@@ -28,6 +28,7 @@ from toolbench.course.traps import TRAPS, spring, trap_page
 from toolbench.course.words import Words, data
 from toolbench.domain.condition import BUILT_IN_CONDITIONS, Condition
 from toolbench.domain.config import ModelConfig, public_url
+from toolbench.domain.record import Progress
 from toolbench.domain.shipped import shipped
 from toolbench.domain.suite import find_suite
 from toolbench.errors import InputError, ServingError
@@ -297,7 +298,7 @@ class Chapter:
         players = ready or [self._players.simulated(SCRIPTED_LESSON, "chat_completions")]
         with politely():
             self._run = await lesson_run.play(
-                self.suite, self.words.lang, players, folder, NotebookProgress()
+                self.suite, self.words.lang, players, folder, NotebookProgress(self._played)
             )
         self._real = any(not is_scripted(model.provider) for model in ready)
         return html.join([*notes, lesson_run.results_page(self._run, self.words)])
@@ -335,6 +336,11 @@ class Chapter:
         with politely():
             path, text = note.write_note(self.output, self.words, self.model, work)
         return layout.box("good", self.words("note_written", path=path), layout.code(text))
+
+    def _played(self, progress: Progress) -> str:
+        """Return how far a run has come."""
+        done, total = progress.done, progress.total
+        return self.words("run_progress", done=done, total=total, model=progress.attempt.model)
 
     # --- who plays
 

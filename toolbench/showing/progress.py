@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -97,21 +98,32 @@ class ReportProgress:
 
 
 class NotebookProgress:
-    """One line in a cell's output that is replaced, not repeated: it needs no widget."""
+    """One line in a cell's output that is replaced, not repeated: it needs no widget.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    said
+        What the line says of an attempt.
+    """
+
+    def __init__(self, said: Callable[[Progress], str] | None = None) -> None:
+        self._said = said or _attempt_line
         self._handle: Any = None
 
     def __call__(self, progress: Progress) -> None:
         """Show one more attempt."""
         from IPython.display import display
 
-        attempt = progress.attempt
-        line = paragraph(
-            f"{progress.done} of {progress.total} attempts · {attempt.model} · {attempt.lang} "
-            f"· {attempt.condition} · {attempt.case_id}: {attempt.status}"
-        )
+        line = paragraph(self._said(progress))
         if self._handle is None:
             self._handle = display(line, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(line)
+
+
+def _attempt_line(progress: Progress) -> str:
+    attempt = progress.attempt
+    return (
+        f"{progress.done} of {progress.total} attempts · {attempt.model} · {attempt.lang} "
+        f"· {attempt.condition} · {attempt.case_id}: {attempt.status}"
+    )
