@@ -31,7 +31,9 @@ LOGS_KEPT = 20
 SPIN_BRIEFLY: dict[str, str] = {"GOMP_SPINCOUNT": "100"}
 """Threads meet at hundreds of barriers a token. Left to itself libgomp spins there for as long as another
 program keeps one of them from its core, and generation nearly stops; so they soon sleep. Measured by
-``tests/bench/local_threads.py``; a variable that is set already is left alone."""
+``tests/bench/local_threads.py``: at a load of nine on two cores SmolLM2-135M made 51 tokens a
+second without spinning, 30 with this, 16 with 1,000 spins, 2 with libgomp's own, and 38 with one core left
+free (2026-12-01). A variable that is set already is left alone."""
 
 
 class LocalServer:
