@@ -72,6 +72,15 @@ def test_a_label_of_an_attempt_that_is_not_there_is_named(tmp_path: Path, attemp
     assert "which this run does not have" in problem
 
 
+def test_a_name_that_breaks_lines_is_spelt_out_in_what_is_said_of_it(
+    tmp_path: Path, attempt: Attempt
+) -> None:
+    labels.append(tmp_path, given(replace(attempt, provider="a\r\n\x1b[2Jb\u202e")))
+    (problem,) = labels.read(tmp_path, known(attempt), "5.1").problems  # type: ignore[arg-type]
+    assert r"a\r\n\x1b[2Jb\u202e/" in problem
+    assert problem.isprintable()
+
+
 @pytest.mark.parametrize(
     "line",
     [

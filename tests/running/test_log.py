@@ -244,8 +244,14 @@ def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"config": {}}, {"config": {"repetitions": "x", "seed": 0}}, {"conditions": [{"name": "a", "odd": 1}]}],
-    ids=["no-config", "wrong-type", "unknown-condition-key"],
+    [
+        {"config": {}},
+        {"config": {"repetitions": "x", "seed": 0}},
+        {"conditions": [{"name": "a", "odd": 1}]},
+        # Written as Infinity, which is no JSON and which no part of a run can be hashed with.
+        {"config": {"seed": float("inf")}},
+    ],
+    ids=["no-config", "wrong-type", "unknown-condition-key", "no-finite-number"],
 )
 def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str, object]) -> None:
     new_log(tmp_path / "r", 1)
@@ -253,6 +259,26 @@ def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[s
     lines[0] = json.dumps({**json.loads(lines[0]), "seal": None, **change})
     (tmp_path / "r" / LOG_NAME).write_text("\n".join(lines))
     with pytest.raises(LogError, match=":1: "):
+        RunLog.open(tmp_path / "r")
+
+
+def test_a_number_that_is_not_finite_costs_its_line(tmp_path: Path) -> None:
+    made = new_log(tmp_path / "r", 1)
+    with (tmp_path / "r" / LOG_NAME).open("a") as log:
+        log.write(json.dumps({**made[0].to_json(), "repetition": float("inf")}) + "\n")
+        log.write(json.dumps({**made[0].to_json(), "repetition": 1}).replace("}", ', "x": 1e999}', 1) + "\n")
+    assert [problem.reason for problem in RunLog.open(tmp_path / "r").problems] == [
+        "not valid JSON: Infinity is not a JSON number",
+        "not valid JSON: the number 1e999 is too large",
+    ]
+
+
+@pytest.mark.parametrize("first", ["", " \t", "\ufeff"], ids=["empty", "blank", "mark"])
+def test_a_log_whose_first_line_holds_nothing_is_no_usable_log(tmp_path: Path, first: str) -> None:
+    new_log(tmp_path / "r", 1)
+    file = tmp_path / "r" / LOG_NAME
+    file.write_text(f"{first}\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+    with pytest.raises(LogError, match="the run header is missing"):
         RunLog.open(tmp_path / "r")
 
 

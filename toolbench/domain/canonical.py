@@ -79,18 +79,21 @@ def loads_strict(text: str, *, last_wins: bool = False) -> JSON:
     return value
 
 
-def loads_strict_each(text: str) -> list[JSON]:
+def loads_strict_each(text: str, *, last_wins: bool = False) -> list[JSON]:
     """Read strict JSON values that stand one after another, on lines of their own or not.
+
+    ``last_wins`` lets repeated keys pass, as :func:`loads_strict` does.
 
     Raises
     ------
     StrictJSONError
         As :func:`loads_strict` does, for the first value that is not one.
     """
+    decoder = _LAST_WINS if last_wins else _DECODER
     values: list[JSON] = []
     at = 0
     while (at := _BLANK.match(text, at).end()) < len(text):  # type: ignore[union-attr]
-        value, at = _read(text, at)
+        value, at = _read(text, at, decoder)
         values.append(value)
     return values
 
@@ -128,6 +131,11 @@ def too_deep(value: JSON) -> bool:
             if type(child) in _CONTAINERS
         ]
     return True
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line: whatever breaks, reorders or hides what stands beside it is spelt out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def canonical_json(value: JSON) -> str:

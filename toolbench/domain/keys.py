@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from toolbench.domain.canonical import one_line
+
 BASELINE = "baseline"
 """The provider's name of the players that are no models; no model of a configuration may take it."""
 
@@ -17,7 +19,7 @@ class PlayerKey(NamedTuple):
     protocol: str
 
     def __str__(self) -> str:
-        return "/".join(self)
+        return one_line("/".join(self))
 
     @property
     def is_baseline(self) -> bool:
@@ -43,7 +45,7 @@ class AttemptKey(NamedTuple):
     repetition: int
 
     def __str__(self) -> str:
-        return "/".join(self.texts)
+        return one_line("/".join(self.texts))
 
     @property
     def player(self) -> PlayerKey:

@@ -6,7 +6,6 @@ The other half, which writes, is :mod:`toolbench.domain.log_writer`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from toolbench.domain.canonical import JSON, too_deep
+from toolbench.domain.canonical import JSON, loads_strict_each, too_deep
 from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
@@ -289,7 +288,7 @@ def _first_value(path: Path) -> JSON:
     """Return what the first line holds, ``None`` where that is no JSON."""
     number, raw = next(_lines(path), (0, b""))
     try:
-        value = _decoded(raw)[0] if number == 1 else None
+        value = next(iter(_decoded(raw)), None) if number == 1 else None
     except (ValueError, RecursionError):
         return None
     return None if too_deep(value) else value
@@ -305,16 +304,11 @@ def _others(path: Path) -> str:
 
 
 def _decoded(raw: bytes) -> list[JSON]:
-    try:
-        # orjson would silently turn integers beyond 64 bits into floats.
-        long = _LONG_NUMBER in raw.translate(_ZEROS)
-        return [json.loads(raw) if long else orjson.loads(raw)]
-    except ValueError:
-        # orjson refuses what Python reads (lone surrogates), and both refuse two values on one line.
-        text = raw.decode("utf-8").strip().lstrip("\ufeff")
-        decoder, values, position = json.JSONDecoder(), [], 0
-        while position < len(text):
-            value, end = decoder.raw_decode(text, position)
-            values.append(value)
-            position = end + len(text[end:]) - len(text[end:].lstrip())
-        return values
+    # orjson is quick, and would silently turn integers beyond 64 bits into floats.
+    if _LONG_NUMBER not in raw.translate(_ZEROS):
+        try:
+            return [orjson.loads(raw)]
+        except ValueError:
+            pass
+    # It also refuses what can be read (lone surrogates, two values on one line).
+    return loads_strict_each(raw.decode("utf-8").strip().lstrip("\ufeff"), last_wins=True)

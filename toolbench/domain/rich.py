@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from toolbench.domain.canonical import one_line
+
 
 def html_table(caption: str, rows: Sequence[Mapping[str, object]], notes: Sequence[str] = ()) -> str:
     """Return rows as an HTML table with a caption, and lines of notes under it."""
@@ -22,4 +24,4 @@ def _cell(value: object) -> str:
         return "–"
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     # What a model wrote may hold characters that reorder or hide what stands beside them.
-    return escape("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+    return escape(one_line(text))
