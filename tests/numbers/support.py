@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from toolbench.numbers.frames import PLANNED
+from toolbench.numbers.frames import PLANNED, ScoredRun
 from toolbench.numbers.rows import AMOUNTS, ATTEMPT, COUNTS, DTYPES, FACTS, FLAGS, TUPLES
 
 GROUP = {
@@ -74,6 +75,16 @@ def value(figures: pd.DataFrame, metric: str, column: str = "value", **where: st
         found = found[found[name] == wanted]
     assert len(found) == 1, f"{len(found)} rows of {metric} {where}"
     return found[column].iloc[0]
+
+
+def twice(scored: ScoredRun) -> ScoredRun:
+    """Return a run that has every scenario twice: nine of them would have no interval."""
+
+    def doubled(frame: pd.DataFrame) -> pd.DataFrame:
+        copies = frame.assign(**{name: frame[name] + "-again" for name in ("case_id", "scenario")})
+        return pd.concat([frame, copies], ignore_index=True)
+
+    return replace(scored, attempts=doubled(scored.attempts), planned=doubled(scored.planned))
 
 
 def renamed(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.numbers.support import PRICE, failed, renamed
+from tests.numbers.support import PRICE, failed, renamed, twice
 from tests.support import ROOT
 from toolbench.domain.canonical import sha256
 from toolbench.domain.config import Config
@@ -40,15 +40,15 @@ def outcome(scored: ScoredRun, **gate: Any) -> str:
 @pytest.mark.parametrize(
     ("gate", "wanted"),
     [
-        # The keyword router under another name: three attempts each at 9 cases, most of them passed.
+        # The keyword router under another name: three attempts each at 18 cases, most of them passed.
         pytest.param({"metric": "pass_rate", "min": 0.5}, "pass", id="above the limit"),
         pytest.param({"metric": "pass_rate", "min": 0.999}, "fail", id="below the limit"),
         pytest.param({"metric": "unsafe_call_rate", "max": 0}, "pass", id="none of what is forbidden"),
         pytest.param({"metric": "latency_p50", "max": 1000}, "pass", id="fast enough"),
         pytest.param({"metric": "latency_p50", "max": 1}, "fail", id="too slow"),
-        pytest.param({"metric": "latency_p95", "max": 1000}, "not enough data", id="a tail of nine cases"),
+        pytest.param({"metric": "latency_p95", "max": 1000}, "not enough data", id="a tail of 18 cases"),
         pytest.param({"metric": "latency_p95", "max": 1}, "fail", id="even the fastest are too slow"),
-        pytest.param({"metric": "pass_rate", "min": 0.5, "min_n": 10}, "not enough data", id="too few"),
+        pytest.param({"metric": "pass_rate", "min": 0.5, "min_n": 19}, "not enough data", id="too few"),
         pytest.param(
             {"metric": "pass_rate", "min": 0.75, "decide": "interval"}, "not enough data", id="limit inside"
         ),
@@ -60,12 +60,12 @@ def outcome(scored: ScoredRun, **gate: Any) -> str:
         ),
         pytest.param({"metric": "endless_loops", "max": 0}, "pass", id="a plain count"),
         pytest.param(
-            {"metric": "endless_loops", "max": 0, "min_n": 10}, "not enough data", id="count of too few"
+            {"metric": "endless_loops", "max": 0, "min_n": 19}, "not enough data", id="count of too few"
         ),
     ],
 )
 def test_a_gate_passes_fails_or_lacks_data(priced: ScoredRun, gate: dict[str, Any], wanted: str) -> None:
-    assert outcome(priced, **gate) == wanted
+    assert outcome(twice(priced), **gate) == wanted
 
 
 def test_one_forbidden_event_fails_however_few_attempts_there_are(priced: ScoredRun) -> None:
@@ -123,8 +123,8 @@ def test_a_typo_is_refused_in_python_too(priced: ScoredRun, gate: dict[str, Any]
 
 
 def with_passes(scored: ScoredRun, passed: Sequence[int]) -> ScoredRun:
-    """Return the run with so many passes of three for each of the strong model's nine cases."""
-    attempts = scored.attempts.copy()
+    """Return the run with so many passes of three for each of 18 cases of the strong model."""
+    attempts = twice(scored).attempts
     mine = (attempts[list(STRONG)] == [names[0] for names in STRONG.values()]).all(axis=1)
     wanted = dict(zip(sorted(attempts.loc[mine, "case_id"].unique()), passed, strict=True))
     attempts.loc[mine, "passed"] = [
@@ -134,7 +134,7 @@ def with_passes(scored: ScoredRun, passed: Sequence[int]) -> ScoredRun:
 
 
 @settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.integers(0, 3), min_size=9, max_size=9), st.integers(0, 8), st.floats(0.05, 1))
+@given(st.lists(st.integers(0, 3), min_size=18, max_size=18), st.integers(0, 17), st.floats(0.05, 1))
 def test_a_gate_that_passes_keeps_passing_when_a_failure_becomes_a_success(
     priced: ScoredRun, passed: list[int], better: int, limit: float
 ) -> None:
@@ -149,8 +149,8 @@ def test_a_gate_that_passes_keeps_passing_when_a_failure_becomes_a_success(
 
 def test_perfection_passes_what_three_failures_pass(priced: ScoredRun) -> None:
     chosen = {"metric": "pass_rate", "min": 0.6, "decide": "interval", "min_n": 1}
-    assert outcome(with_passes(priced, [3] * 9), **chosen) == "pass"
-    assert outcome(with_passes(priced, [2] * 3 + [3] * 6), **chosen) in ("pass", "not enough data")
+    assert outcome(with_passes(priced, [3] * 18), **chosen) == "pass"
+    assert outcome(with_passes(priced, [2] * 3 + [3] * 15), **chosen) in ("pass", "not enough data")
 
 
 def test_repetitions_of_few_cases_are_not_enough(priced: ScoredRun) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.numbers.support import failed, frame, planned, renamed, row, value
+from tests.numbers.support import failed, frame, planned, renamed, row, twice, value
 from toolbench.errors import InputError
 from toolbench.numbers.definitions import RATES
 from toolbench.numbers.frames import ScoredRun, load_run
@@ -20,21 +20,21 @@ from toolbench.numbers.rows import GROUP
 
 
 def test_transport_errors_are_beside_the_denominator_with_their_bounds() -> None:
-    # known_failures.md B23: two passes, four failures, two answers that never came.
-    rows = [row(f"c{i}", passed) for i, passed in enumerate([True] * 2 + [False] * 4 + [None] * 2)]
+    # Four passes, eight failures, four answers that never came.
+    rows = [row(f"c{i:02d}", passed) for i, passed in enumerate([True] * 4 + [False] * 8 + [None] * 4)]
     figures = metrics(frame(*rows))
-    assert value(figures, "pass_rate") == pytest.approx(2 / 6)
-    assert value(figures, "pass_rate", "numerator") == 2
-    assert value(figures, "pass_rate", "denominator") == 6
-    assert round(value(figures, "pass_rate", "ci_low"), 2) == 0.06
-    assert round(value(figures, "pass_rate", "ci_high"), 2) == 0.74
-    assert value(figures, "pass_rate", "clusters") == 6
-    assert value(figures, "pass_rate", "not_scored") == 2
-    assert value(figures, "pass_rate", "worst") == pytest.approx(2 / 8)
-    assert value(figures, "pass_rate", "best") == pytest.approx(4 / 8)
-    assert value(figures, "transport_errors") == 2
-    assert value(figures, "attempted") == 8
-    assert value(figures, "scored") == 6
+    assert value(figures, "pass_rate") == pytest.approx(4 / 12)
+    assert value(figures, "pass_rate", "numerator") == 4
+    assert value(figures, "pass_rate", "denominator") == 12
+    assert round(value(figures, "pass_rate", "ci_low"), 2) == 0.14
+    assert round(value(figures, "pass_rate", "ci_high"), 2) == 0.62
+    assert value(figures, "pass_rate", "clusters") == 12
+    assert value(figures, "pass_rate", "not_scored") == 4
+    assert value(figures, "pass_rate", "worst") == pytest.approx(4 / 16)
+    assert value(figures, "pass_rate", "best") == pytest.approx(8 / 16)
+    assert value(figures, "transport_errors") == 4
+    assert value(figures, "attempted") == 16
+    assert value(figures, "scored") == 12
 
 
 def test_for_a_rate_that_should_be_low_the_worst_is_the_highest() -> None:
@@ -226,7 +226,7 @@ def test_figures_are_those_counted_by_hand_from_the_log(base: ScoredRun, base_ru
 
 
 def test_every_rate_is_between_0_and_1_and_inside_its_interval(base: ScoredRun) -> None:
-    figures = metrics(base.attempts)
+    figures = metrics(twice(base).attempts)
     rates = figures[figures["metric"].isin([rate.name for rate in RATES]) & figures["value"].notna()]
     assert (rates["numerator"] <= rates["denominator"]).all()
     known = rates[rates["ci_low"].notna()]

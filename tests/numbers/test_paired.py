@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from toolbench.numbers.intervals import FEWEST
 from toolbench.numbers.paired import (
-    FEWEST_CLUSTERS,
     FEWEST_DIFFERING,
     Pairs,
     clusters_needed,
@@ -66,7 +66,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_5_percent(
     if np.isnan(p):
         assert both.differing < FEWEST_DIFFERING
         assert np.isnan([low, high]).all()
-    elif len(both) < FEWEST_CLUSTERS:
+    elif len(both) < FEWEST:
         assert np.isnan([low, high]).all()
     elif abs(p - 0.05) > 1e-6:
         assert (low > 0 or high < 0) == (p < 0.05)

@@ -22,9 +22,8 @@ from toolbench.numbers.comparison import TABLE, Comparison
 from toolbench.numbers.cost import unlike_money, unlike_ways
 from toolbench.numbers.definitions import MEANS, RATES
 from toolbench.numbers.frames import ScoredRun, load_run
-from toolbench.numbers.intervals import LEVEL
+from toolbench.numbers.intervals import FEWEST, LEVEL
 from toolbench.numbers.paired import (
-    FEWEST_CLUSTERS,
     FEWEST_DIFFERING,
     Pairs,
     clusters_needed,
@@ -262,7 +261,7 @@ def _verdict(pairs: Pairs) -> dict[str, Any]:
         return {"test": f"none: {few}"}
     low, high = difference_interval(pairs)
     scenarios = len(pairs.sums[0])
-    few = f", no interval of {scenarios} scenarios" if scenarios < FEWEST_CLUSTERS else ""
+    few = f", no interval of {scenarios} scenarios" if scenarios < FEWEST else ""
     return {"ci_low": low, "ci_high": high, "p": p_value(pairs), "test": f"{TEST}{few}"}
 
 

@@ -4,7 +4,7 @@ Every case counts once, however many of its repetitions came through, so attempt
 shift the figure towards the easy cases. Interval and p are two readings of one distribution
 (:mod:`toolbench.numbers.weighing`): the interval leaves out 0 exactly where p is below 0.05. Where too few
 clusters differ to tell anything, there is neither; where there are too few for an interval that covers as it
-should, there is p alone.
+should (:data:`toolbench.numbers.intervals.FEWEST`), there is p alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from toolbench.numbers.intervals import LEVEL, NONE, Interval
+from toolbench.numbers.intervals import FEWEST, LEVEL, NONE, Interval
 from toolbench.numbers.weighing import Vector, chance_mean_below, limits
 
 FEWEST_DIFFERING = 6
@@ -24,9 +24,12 @@ FEWEST_DIFFERING = 6
 With five, even if all went one way, an exact test gives 2 · 2⁻⁵ = .06: nothing could be told. And intervals
 of so few would cover 90 % of the time in some situations and 100 % in others.
 """
-FEWEST_CLUSTERS = 10
-"""Clusters below which a difference has no interval: of nine, those printed cover 99 % and not 95 %."""
 POWER = 0.8
+_UNSEEN = 0.25
+"""How much a cluster that differs as much as any can counts beside one that was seen to differ.
+
+Counted whole, intervals of clusters that differ by a third each cover up to 99 % (``tests/bench``).
+"""
 _DRAWS = 300
 _MOST_CLUSTERS = 1000
 _EQUAL = 1e-12
@@ -90,7 +93,7 @@ def difference_interval(pairs: Pairs) -> Interval:
     NaN where fewer than six clusters differ, or there are fewer than ten.
     """
     sums, sizes = pairs.sums
-    if not pairs.telling or len(sums) < FEWEST_CLUSTERS:
+    if not pairs.telling or len(sums) < FEWEST:
         return NONE
     reach = pairs.scale or 2 * float(np.abs(sums / sizes).max())
     low, high = limits(sums[None], sizes[None], (-reach, reach), LEVEL, _span(sums, sizes, pairs.scale))
@@ -120,13 +123,13 @@ def _p(sums: Vector, sizes: Vector, scale: float | None = 1.0) -> Vector:
 def _span(sums: Vector, sizes: Vector, scale: float | None) -> Vector:
     """Return how far off 0 an unseen cluster may be, shape ``(sets,)``.
 
-    Quadratic mean of the clusters that differ and of one that differs as much as any can: of what so few
-    have shown, the largest difference is not to be expected.
+    Quadratic mean of the clusters that differ and, for a part, of one that differs as much as any can: of
+    what so few have shown, the largest difference is not to be expected.
     """
     means = np.divide(sums, sizes, out=np.zeros_like(sums), where=sizes > 0)
     differing = (np.abs(sums) > _EQUAL).sum(-1)
     most = np.abs(means).max(-1) if scale is None else scale
-    return np.atleast_1d(np.sqrt(((means**2).sum(-1) + most**2) / (differing + 1)))
+    return np.atleast_1d(np.sqrt(((means**2).sum(-1) + _UNSEEN * most**2) / (differing + _UNSEEN)))
 
 
 def detectable(pairs: Pairs, seed: int = 0) -> float | None:
@@ -134,9 +137,12 @@ def detectable(pairs: Pairs, seed: int = 0) -> float | None:
 
     Simulated: the noise is that of the clusters as they differ here, each with a random sign; the effect
     turns a case over with a given probability, whatever its repetitions. The figure is what the mean
-    difference then comes to.
+    difference then comes to. It is ``None`` as well below ten clusters, of amounts, and where the left side
+    has (or lacks) less than that on the whole.
     """
     sums, sizes = pairs.sums
+    if len(sums) < FEWEST or pairs.scale is None:
+        return None
     random = np.random.default_rng(seed)
     drawn = random.integers(0, len(sums), (_DRAWS, len(sums)))
     noise, size = sums[drawn] * random.choice((-1.0, 1.0), drawn.shape), sizes[drawn]
@@ -149,14 +155,15 @@ def detectable(pairs: Pairs, seed: int = 0) -> float | None:
     def power(rate: float) -> float:
         return float(np.mean(_p(lost(rate), size) < 1 - LEVEL))
 
-    if len(sums) < FEWEST_DIFFERING or power(1.0) < POWER:
+    if power(1.0) < POWER:
         return None
     low, high = 0.0, 1.0
     for _ in range(8):
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle) >= POWER else (middle, high)
-    base, made = noise.sum() / size.sum(), lost(high).sum() / size.sum()
-    return float(base - made)
+    found = float((noise.sum() - lost(high).sum()) / size.sum())
+    has = float(pairs.left.mean())
+    return found if found <= max(has, pairs.scale - has) else None
 
 
 def clusters_needed(pairs: Pairs, seed: int = 0) -> int | None:
