@@ -14,6 +14,7 @@ from tests.numbers.support import PRICE, failed, renamed
 from toolbench.errors import LogError
 from toolbench.numbers import scorer
 from toolbench.numbers.frames import ScoredRun, load, load_run
+from toolbench.numbers.outputs import errors_csv, report_text
 from toolbench.numbers.rows import ATTEMPT, DTYPES, GROUP
 
 
@@ -68,6 +69,22 @@ def test_unreadable_lines_are_reported_and_the_rest_is_used(base_run: Path, tmp_
     scored = load_run(tmp_path)
     assert len(scored.attempts) == len(text.splitlines()) - 1
     assert len(scored.problems) == 1
+
+
+def test_half_a_character_in_a_reply_costs_nothing(base_run: Path, tmp_path: Path) -> None:
+    # As json.loads reads the escape \\ud800: no text file and no column of strings can hold it.
+    def halved(attempt: dict[str, Any]) -> dict[str, Any]:
+        (first, *rest) = attempt["turns"]
+        decision = {**first["decision"], "text": "\ud800 is \udfff"}
+        return {**attempt, "turns": [{**first, "decision": decision}, *rest]}
+
+    run = renamed(base_run, tmp_path / "halved", {"always_silent": "half"}, None, halved)
+    scored = load_run(run)
+    mine = scored.attempts[scored.attempts["model"] == "half"]
+    assert mine["scored"].all()
+    assert mine["answer"].str.contains(r"\ud800", regex=False).any()
+    for text in (report_text(scored), errors_csv(scored)):
+        assert text.encode("utf-8")
 
 
 def test_lines_of_another_run_are_named_and_left_out(base_run: Path, tmp_path: Path) -> None:

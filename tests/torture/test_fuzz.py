@@ -23,9 +23,10 @@ from toolbench.domain.config import Config
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.suite import load_suite
 from toolbench.errors import InputError, LogError, TransportError
-from toolbench.judging.guard import judge
 from toolbench.numbers.frames import load_run
 from toolbench.numbers.outputs import errors_csv, report_text
+from toolbench.numbers.rows import ATTEMPT, CALL, FINDING, call_rows, finding_rows
+from toolbench.numbers.scorer import Scorer, Table
 
 CORPUS = json.loads((Path(__file__).parent / "corpus.json").read_text(encoding="utf-8"))
 PROTOCOLS = ("chat_completions", "responses", "messages", "ollama_chat", "generate_content")
@@ -103,17 +104,24 @@ def test_every_stream_is_a_body_or_no_reply(protocol: str, lines: list[Any]) -> 
 @fuzzed
 @given(
     arguments=VALUES,
-    text=st.text(max_size=200) | st.sampled_from(["7" * 5000, "9" * 309, "e" + "\u0301" * 5000]),
+    text=st.text(max_size=200)
+    | st.sampled_from(["7" * 5000, "9" * 309, "e" + "\u0301" * 5000, "\ud800 \udfff"]),
 )
 @example(arguments={"order_id": "9" * 309}, text="7" * 4400)
-def test_every_conversation_has_a_verdict(arguments: Any, text: str) -> None:
+@example(arguments={"order_id": "\ud800"}, text="\udfff")
+def test_every_conversation_has_a_verdict_and_a_row(arguments: Any, text: str) -> None:
     case = make_case(user="Where is ORD-123456?", expect={"kind": ["tool_call", "text"]})
     suite = SUITE.keep([case])
     raw = arguments if isinstance(arguments, str) else json.dumps(arguments)
     attempt = attempt_of(case, [called(("get_order", raw)), said(text)], suite, unused_ok=True)
-    outcome = judge(attempt, suite, BUILT_IN_CONDITIONS["auto"])
-    assert outcome.status == "ok", outcome.problem
-    assert outcome.verdict is not None
+    row, verdict = Scorer({suite.name: suite}, BUILT_IN_CONDITIONS, {}).judged(attempt)
+    assert row["status"] == "ok", row["error"]
+    assert verdict is not None
+    for columns, rows in ((ATTEMPT, [row]), (FINDING, finding_rows(verdict)), (CALL, call_rows(verdict))):
+        table = Table(columns)
+        for one in rows:
+            table.add({**row, **one})
+        assert len(table.frame().to_csv().encode()) > 0
 
 
 @fuzzed

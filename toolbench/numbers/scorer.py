@@ -131,5 +131,8 @@ class Table:
         self._rows = []
 
     def _shared(self, texts: Sequence[str | None]) -> list[str | None]:
-        """Return texts of which equal ones are one object: identities repeat thousands of times."""
-        return [self._texts.setdefault(text, text) for text in texts]
+        """Return texts as a column can hold them; equal ones are one object, as identities repeat."""
+        for text in set(texts) - self._texts.keys():
+            # Half a character (a lone surrogate, as a model may write) is spelt out.
+            self._texts[text] = text and text.encode("utf-8", "backslashreplace").decode("utf-8")
+        return [self._texts[text] for text in texts]
