@@ -248,10 +248,17 @@ def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
         {"config": {}},
         {"config": {"repetitions": "x", "seed": 0}},
         {"conditions": [{"name": "a", "odd": 1}]},
+        {"conditions": [{"name": "auto", "cases": {}, "repetitions": "\x00"}]},
+        {"conditions": [{"name": "auto", "cases": {"ids": 7}}]},
+        {"players": [{"provider": 1, "model": "m", "protocol": "p"}]},
+        {"imported": {"sources": [], "made": [["p", "m", "chat_completions", "s", "en", "auto", "c", "x"]]}},
         # Written as Infinity, which is no JSON and which no part of a run can be hashed with.
         {"config": {"seed": float("inf")}},
     ],
-    ids=["no-config", "wrong-type", "unknown-condition-key", "no-finite-number"],
+    ids=[
+        *("no-config", "wrong-type", "unknown-condition-key", "repetitions-as-text", "ids-as-number"),
+        *("a-number-as-name", "imported-as-text", "no-finite-number"),
+    ],
 )
 def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[str, object]) -> None:
     new_log(tmp_path / "r", 1)
