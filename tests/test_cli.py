@@ -178,6 +178,31 @@ def test_example_configuration_runs_as_it_is_and_shows_a_good_and_a_bad_player(t
     assert rates["careful"] > rates["hasty"]
 
 
+def test_a_sequential_run_of_scripted_players_stops_by_its_rule_and_its_report_shows_the_path(
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    given = ("--langs", "en", "--tags", "core", "--conditions", "auto", "--models", "scripted/*")
+    sides = ("--repetitions", "9", "--until", "model=careful", "model=hasty", "--width", "0.05")
+    result = invoke("run", "--config", ROOT / "config.example.json", *given, *sides, "--output", run)
+    assert result.exit_code == 0, result.output
+    (told,) = [line for line in result.stdout.splitlines() if "rounds: " in line]
+    log = RunLog.open(run)
+    played = {attempt.repetition for attempt in log.attempts}
+    assert f"after {len(played)} of 9 rounds: differs; difference between -" in told
+    assert 1 < len(played) < 9
+    # The rule is in the header, which is written before the first request.
+    rule = {"left": "model=careful", "right": "model=hasty", "budget": 9, "width": 0.05}
+    assert json.loads(log.header.labels["until"]) == rule
+    report = invoke("report", run, "--bom")
+    assert report.exit_code == 0, report.output
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert f"ended after {len(played)}: they differ; {9 - len(played)} rounds were saved" in page
+    assert (run / "errors.csv").read_bytes().startswith(b"\xef\xbb\xbfprovider,model,")
+    assert invoke("report", run).exit_code == 0
+    assert (run / "errors.csv").read_bytes().startswith(b"provider,model,")
+
+
 def test_scripted_players_of_the_demo_are_good_and_bad_in_both_languages(tmp_path: Path) -> None:
     run = tmp_path / "run"
     given = ("--models", "scripted/*", "--conditions", "auto")

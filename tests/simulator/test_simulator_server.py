@@ -131,6 +131,15 @@ def test_the_journal_is_bounded() -> None:
         assert (sim.journal[-1]["status"], sim.journal[-1]["body"]) == (200, None)
 
 
+def test_no_two_replies_share_an_id_even_of_servers_that_follow_each_other() -> None:
+    ids = []
+    for _ in range(2):
+        with Simulator() as sim, httpx.Client(base_url=sim.url, headers=HEADERS, trust_env=False) as client:
+            body = first_turn("chat_completions", "hi")
+            ids += [client.post(URLS["chat_completions"], json=body).json()["id"] for _ in range(2)]
+    assert len(set(ids)) == 4
+
+
 def test_the_memory_of_tries_is_bounded() -> None:
     walk = FaultWalk(limit=2)
     names = [walk.next([500, 200], digest).name for digest in ("a", "b", "c", "a", "c")]

@@ -136,8 +136,8 @@ class Request:
         Where it was posted.
     counting
         Its tokens are wanted, not a reply.
-    number
-        Which request of the server's life it is.
+    arrived
+        What tells its arrival from every other, at this server or another.
     """
 
     model: Model
@@ -148,7 +148,7 @@ class Request:
     seed: int = 0
     path: str = ""
     counting: bool = False
-    number: int = 0
+    arrived: str = ""
 
     @cached_property
     def digest(self) -> str:
@@ -167,7 +167,7 @@ class Request:
     @property
     def reply_id(self) -> str:
         """An id that no other reply has: one that comes twice is a cache's."""
-        return self.id(f"reply {self.number}")
+        return self.id(f"reply {self.arrived}")
 
 
 def seal(model: Model, *parts: JSON) -> str:

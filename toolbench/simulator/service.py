@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
+from secrets import token_hex
 
 from aiohttp import web
 
@@ -100,6 +101,8 @@ class Service:
         self.stopping = asyncio.Event()
         self.walk = FaultWalk()
         self._active = 0
+        # Two servers number from 1 both: a reply's id must be its own all the same.
+        self._life = token_hex(8)
 
     def application(self) -> web.Application:
         """Return the application with every route."""
@@ -183,7 +186,7 @@ class Service:
             self.settings.seed,
             http.path,
             wanted.counting,
-            entry.number,
+            f"{self._life} {entry.number}",
         )
         arrival.family = wire.family_of(request)
         arrival.fault = self.walk.next(faults, request.digest)
