@@ -45,8 +45,8 @@ def _message(late: bool = False, **message: Any) -> Reply:
     return Reply(json.dumps(body).encode(), {"Content-Type": "application/json"}, late=late)
 
 
-def _calls(arguments: str, number: int = 1) -> Reply:
-    function = {"name": "get_order", "arguments": arguments}
+def _calls(arguments: str, number: int = 1, name: str = "get_order") -> Reply:
+    function = {"name": name, "arguments": arguments}
     calls = [{"id": f"c{index}", "type": "function", "function": function} for index in range(number)]
     return _message(content=None, tool_calls=calls)
 
@@ -76,17 +76,18 @@ RIGHT = json.dumps({"order_id": "ORD-123456"})
 def replies() -> dict[str, Reply]:
     """Return an ordinary reply and the worst ones, by name."""
     nested = '{"order_id": ' + "[" * 600 + "]" * 600 + "}"
+    parcel = {"origin": "Kazan", "destination": "Samara", "weight_kg": "9" * 309, "service": "express"}
     return {
         "an ordinary one": _said("Your order is in transit, in Kazan."),
         "error page of 1 MB of `<`": Reply(b"<" * 10**6, {"Content-Type": "text/html"}, 400),
         f"gzip in gzip in gzip: {len(_bomb())} bytes hold 3.2 GB": Reply(
             _bomb(), {"Content-Type": "application/json", "Content-Encoding": "gzip, gzip, gzip"}
         ),
-        "a letter with 500,000 accents": _said("e" + "\u0301" * 500_000),
+        "a letter with 500,000 accents": _said("e" + "\u0301\u0323" * 250_000),
         "1 MB of dates": _said("2026-01-02 " * 90_000),
         "100,000 calls": _calls(RIGHT, 100_000),
         "an argument of 600 levels": _calls(nested),
-        "a number argument of 309 digits, as text": _calls(json.dumps({"order_id": "9" * 309})),
+        "a number argument of 309 digits, as text": _calls(json.dumps(parcel), name="quote_delivery"),
         "an answer with a number of 5,000 digits": _said("The order weighs " + "7" * 5000 + " kg."),
         "100,000 clauses": _said("It is in Kazan, and it is not in Kazan, but I cancelled it; " * 25_000),
         "lone surrogates": _said("\ud800 in transit \udfff" * 1000),

@@ -48,7 +48,7 @@ def model(port: int, name: str = "m", **entry: Any) -> dict[str, Any]:
 
 
 class Server:
-    """A bounded HTTP server that answers every POST with what ``answer`` returns."""
+    """A bounded HTTP server that answers with what ``answer`` returns: status, body, headers if any."""
 
     def __init__(self, answer: Any) -> None:
         seen: list[dict[str, Any]] = []
@@ -57,13 +57,17 @@ class Server:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                seen.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-                status, body = answer(len(seen))
+                seen.append(json.loads(self.rfile.read(int(self.headers["content-length"] or 0)) or "null"))
+                status, body, *more = answer(len(seen))
                 data = json.dumps(body).encode()
                 self.send_response(status)
-                self.send_header("content-length", str(len(data)))
+                for name, value in {**dict(*more), "content-length": str(len(data))}.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(data)
+
+            # What a redirect that is followed may become.
+            do_GET = do_POST
 
             def log_message(self, *arguments: Any) -> None:
                 pass
