@@ -123,6 +123,17 @@ async def test_a_limit_that_was_told_too_high_is_found_out_at_once(
     assert len(server.arrived) < 90
 
 
+async def test_a_limit_that_was_spent_before_says_nothing_about_its_pace(tmp_path: Path) -> None:
+    async with Limited(1000, 2.0) as server:
+        # As after a run that has just used everything up.
+        server.served = [time.monotonic() - 0.5] * 1000
+        run = run_matrix(settings(server.port, 100, 8), [SUITE], tmp_path / "r")
+        summary = await asyncio.wait_for(run, 15)
+    assert summary.complete
+    assert summary.transport_errors == 0
+    assert len(server.arrived) <= 100 + 16
+
+
 async def test_a_server_that_is_away_for_a_while_ends_nothing(tmp_path: Path) -> None:
     async with Limited(1000, 1.0) as first:
         port = first.port

@@ -216,6 +216,10 @@ class _Pace:
         """Learn from the first request that was one too many since the last pause."""
         if sent_at < self._paused_until:
             return
+        if not self._good:
+            # Spent before anything was sent from here: that says when to begin, not how fast.
+            self._begin = self._paused_until = open_at
+            return
         again = self._rate is not None and self._fresh >= FEW
         if again:
             # Otherwise the pause was too short, and the measurement goes on with it.
