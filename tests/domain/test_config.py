@@ -121,6 +121,9 @@ def test_the_snapshot_holds_no_address_credentials_and_no_secret_values() -> Non
         public_url("https://user:pw@h.example:8/v1?key=abc&v=1#x")
         == "https://h.example:8/v1?key=[redacted]&v=1"
     )
+    # No scheme, so that no reader of addresses knows where the name ends.
+    assert public_url("sk-proj-Abc@h/v1") == public_url("sk-proj-Abc:pw@h/v1") == "h/v1"
+    assert public_url("simulator:mine.json") == "simulator:mine.json"
 
 
 def test_the_root_is_the_nearest_folder_with_contracts(tmp_path: Path) -> None:

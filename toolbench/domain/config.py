@@ -253,6 +253,9 @@ def _root_of(path: Path) -> Path:
 def public_url(url: str) -> str:
     """Return an address without user name, password and fragment; values of secret parameters are hidden."""
     parts = urlsplit(url)
+    if not parts.netloc and "@" in parts.path:
+        # Without a scheme a name is read as one, or with the password as the beginning of a path.
+        parts = parts._replace(scheme="", path=parts.path.rpartition("@")[2])
     host = parts.netloc.rpartition("@")[2]
     query = "&".join(
         f"{name}={REDACTED}" if SECRET_NAME.search(name) else f"{name}={value}" if sign else name
