@@ -327,6 +327,19 @@ def test_an_account_with_little_room_gets_its_batch_in_halves(sim: Simulator, tm
     assert told(sim) == 7
 
 
+def test_what_a_provider_would_not_begin_is_asked_anew_by_a_later_session(
+    sim: Simulator, tmp_path: Path
+) -> None:
+    sim.settings = Settings(batch_requests=0)
+    settings = config(entry(sim, "chat_completions", batch="first"))
+    made, _ = run(settings, tmp_path / "r")
+    assert made.transport_errors == len(SUITE.cases)
+    told_so = {str(attempt.error) for attempt in RunLog.open(tmp_path / "r").attempts}
+    assert all("batch refused (token_limit_exceeded)" in line for line in told_so)
+    sim.settings = Settings()
+    assert run(settings, tmp_path / "r", resume=True, retry_errors=True)[0].complete
+
+
 def test_batches_keep_to_the_limits_of_their_provider(
     sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

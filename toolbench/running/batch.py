@@ -289,6 +289,9 @@ class BatchDesk:
         for parcel in parcels:
             if parcel.id in answers:
                 self._open(parcel, lot, answers[parcel.id])
+            elif parcel.earlier:
+                # How an earlier session fared says nothing about this one.
+                self._again(parcel)
             elif parcel.id in named:
                 self._fail(parcel, refusal_of(named[parcel.id]))
             elif named:
@@ -371,7 +374,7 @@ class BatchDesk:
         )
 
     def _fail_or_again(self, parcel: Parcel, error: TransportError) -> None:
-        """Ask again what can heal; how an earlier session fared says nothing about this one."""
+        """Ask again what can heal, and what an earlier session has failed with."""
         if parcel.earlier:
             self._again(parcel)
             return
