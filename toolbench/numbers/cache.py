@@ -87,8 +87,12 @@ def _shard(state: dict[str, Any], frames: dict[str, pd.DataFrame]) -> Shard:
 
 
 def _typed(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    # Equal ones are one object: there are few, and millions of rows.
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}
     tuples = {
-        name: pd.Series(list(map(tuple, frame[name])), dtype=object, index=frame.index)
+        name: pd.Series(
+            [known.setdefault(one, one) for one in map(tuple, frame[name])], dtype=object, index=frame.index
+        )
         for name in _tuples(columns)
     }
     return frame.assign(**tuples)[columns].astype({name: DTYPES[name] for name in columns})
@@ -122,7 +126,8 @@ def write(log: Path, shard: Shard, end: int) -> None:
             part = folder / f".{name}.{state['token']}"
             plain.to_parquet(part)
             part.replace(folder / f"{name}.parquet")
-    except OSError:
+    except (OSError, ValueError):
+        # Half a character in a path of an argument, for example, is nothing that a file can hold.
         return
 
 
