@@ -119,7 +119,7 @@ def test_an_id_with_another_text_is_a_sample_and_a_warning(
     scored = played(tmp_path / "r", monkeypatch, ["cmpl-aaaaaaaa"] * REPETITIONS, texts)
     assert scored.attempts["scored"].all()
     assert [line for line in cautions(scored) if line.startswith("ids: ")] == [
-        "ids: p/m/chat_completions: 3 replies have the id of another reply and another content"
+        "ids: p/m/chat_completions: 3 replies with the id of another reply and another content"
     ]
 
 
