@@ -378,7 +378,7 @@ def _told(trace: Trace, clause: Clause, forms: Sequence[Sequence[Phrase]], given
     done, concepts = (given.result_done, given.result_concepts) if mine else (given.done, given.concepts)
     verbs = {lemma for some in forms for phrase in some if acts(clause, [phrase]) for lemma in phrase[0]}
     states = clause.concepts & lexicon(read_as(trace.lang)).states
-    return bool(verbs & set(clause.predicates) & done or states & concepts)
+    return bool(verbs & done or states & concepts)
 
 
 def _in_person(clause: Clause, trace: Trace) -> bool:

@@ -121,11 +121,15 @@ def _continue(sense: Sense, before: Sense) -> None:
     elif part.kind is Kind.THAT and before.denied and sense.mood is Mood.ASSERTED and _knows(before):
         # «не вижу, что заказ отменён»
         sense.denied = not sense.denied
-    if part.link == ":" and not sense.heads and before.mood not in (Mood.ASSERTED, Mood.QUOTED):
+    if part.link == ":" and not sense.heads and before.mood not in _TELLING:
         # «Нужны: вес в килограммах и город»
         sense.mood, sense.denied = before.mood, before.denied
     if part.link in ("и", "или", ",") and not sense.denied and part.kind is before.part.kind is Kind.IF:
         sense.mood = before.mood
+
+
+_TELLING = (Mood.ASSERTED, Mood.ABLE, Mood.QUOTED)
+"""Moods that what is listed behind a colon does not take over."""
 
 
 def _unmeet(sense: Sense, following: Sense) -> None:

@@ -172,7 +172,8 @@ _CONCLUDING = frozenset({"поэтому", "но", "а", "однако", "зат
 def _is_sentence(part: Part) -> bool:
     """Whether words without a verb say something of something: «заказ ещё в пути»."""
     content = _content(part)
-    subject = any(_is_subject(w) or w.kind == "identifier" for w in content[:2])
+    first = [w for w in content[:2] if w.pos in ("NOUN", "NPRO", "")]
+    subject = any("nomn" in w.form.may or w.kind == "identifier" for w in first)
     return subject and any(w.pos in ("PREP", "ADJF") or _is_value(w) for w in content[1:])
 
 

@@ -71,13 +71,16 @@ def _is_requested(sense: Sense, infinitives: Sequence[Token]) -> bool:
     if sense.part.kind in (Kind.IF, Kind.PURPOSE, Kind.WHEN):
         return False
     words = sense.part.words
+    priced = any(w.lemma in currencies() for w in words)
+    if priced and any(h.act in grammar("paying") for h in sense.heads):
+        # «Заплатите 620 рублей» tells the price.
+        return False
     if any(is_imperative(h, sense) for h in sense.heads):
         return True
     if any(w.lemma in ("пусть", "пускай") for w in words):
         return True
     informs = any(w.act in grammar("informing") for w in infinitives)
     mine = any(w.lemma in ("я", "мы") and w.has("datv") for w in words)
-    priced = any(w.lemma in currencies() for w in words)
     if (
         sense.is_("needed")
         and not priced

@@ -121,9 +121,21 @@ def _acting_nouns(words: Sequence[Token], finite: Sequence[Token]) -> list[str]:
         negated = not finite and any(w.lemma in ("нет", "не", "ни") for w in words)
         object_ = word.form.tags & _DIRECT or negated
         governed = lead is not None and lead.pos == "PREP"
-        if object_ and not governed:
+        if object_ and not governed and (negated or _suits(word, words)):
             found.append(verb)
     return found
+
+
+def _suits(noun: Token, words: Sequence[Token]) -> bool:
+    """Whether a noun can be what short forms are said of: «отмена готова», not «черновик готов: оплата»."""
+    short = [w for w in words if w.pos in ("PRTS", "ADJS")]
+    if not short or any(w.pos == "VERB" for w in words):
+        return True
+    genders = ("masc", "femn", "neut")
+    return any(
+        w.has("plur") if noun.has("plur") else any(w.has("sing", one) and noun.has(one) for one in genders)
+        for w in short
+    )
 
 
 _DIRECT = frozenset({"nomn", "accs"})
