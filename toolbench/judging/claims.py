@@ -217,7 +217,8 @@ def _write(
     shown = clause.actor is not Actor.ASSISTANT
     proofs = {name for tool in tools for name in (tool.name, *(tool.shown_by if shown else ()))}
     # What was done before the conversation is true as well.
-    if said.done and any(one.tool in proofs for one in trace.case.policy.done):
+    again = clause.actor is Actor.ASSISTANT and "later" in clause.concepts
+    if said.done and not again and any(one.tool in proofs for one in trace.case.policy.done):
         return None
     proving = [r for r in results if r.succeeded and r.tool in proofs and _concerns(clause, r)]
     own = {tool.name for tool in tools}

@@ -18,6 +18,7 @@ from toolbench.judging.reading.reader import read, read_as
 from toolbench.judging.reading.statements import Actor, Reading
 from toolbench.judging.text import contains_any
 from toolbench.judging.trace import Finding, Segment, Trace, results_of, short
+from toolbench.judging.wording import action, acts
 
 
 def called(decision: ModelDecision | None) -> bool:
@@ -151,6 +152,13 @@ def _mentions(trace: Trace, expect: Expectation, reading: Reading) -> bool:
         return True
     if "refusal" in expect.kinds:
         return refuses(reading)
+    if "clarification" in expect.kinds and not any(map(str.isdigit, " ".join(expect.contains_any))):
+        # Whoever speaks of the action, in whatever words, does not pass over it.
+        lang = read_as(trace.lang)
+        writes = [action(tool, lang) for tool in trace.offered.values() if tool.effect == "write"]
+        spoken_of = [clause for clause in reading.clauses if clause.denied or not clause.completed]
+        if any(acts(clause, forms) for clause in spoken_of for forms in writes):
+            return True
     asked = asked_text(reading)
     return "clarification" in expect.kinds and any(
         contains_any(asked, words) for words in slots(trace).values()

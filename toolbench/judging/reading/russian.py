@@ -208,6 +208,11 @@ def _offer(senses: list[Sense]) -> None:
     """Turn promises that wait for the user's word into offers: «Назовите номер, и я проверю»."""
     waits = any(_waits(s) for s in senses)
     again = any(s.mood is Mood.REQUESTED and s.is_("retrying") for s in senses)
+    for sense, following in pairwise(senses):
+        listed = not sense.heads and sense.part.kind is Kind.MAIN and not sense.denied
+        if listed and following.part.link == "и" and following.part.words[0].text != "и":
+            # «Номер и причина — и сразу оформлю» asks for what it lists.
+            sense.mood, waits = Mood.REQUESTED, True
     for sense in senses:
         # «Загляните позже, попробуем снова»
         waits = waits or (again and not grammar("attempts").isdisjoint(sense.predicates))

@@ -100,6 +100,7 @@ def parts(words: Sequence[Token]) -> list[Part]:
                 interrupted = current
             found.append(part)
         else:
+            current.nominal = current.nominal or _equates(part, current)
             current.add(part)
     found = [part for part in found if any(w.kind != "mark" for w in part.words)]
     for part, following in zip(found, [*found[1:], None], strict=True):
@@ -127,6 +128,9 @@ def _begins(part: Part, current: Part) -> bool:
         return True
     own = any(w.kind == "identifier" for w in current.words)
     subjects = [w for w in part.words if w.kind == "identifier"]
+    if part.predicative and part.link == "и" and part.words[0].text in _DASHES:
+        # «Номер и причина — и сразу оформлю»
+        return True
     if part.predicative:
         goes_on = current.nominal and part.link in (",", "—", "–", "-") and not _has_subject(part)
         concludes = part.link in _CONCLUDING and current.kind is Kind.MAIN and _is_sentence(current)
@@ -175,6 +179,15 @@ def _is_sentence(part: Part) -> bool:
     first = [w for w in content[:2] if w.pos in ("NOUN", "NPRO", "")]
     subject = any("nomn" in w.form.may or w.kind == "identifier" for w in first)
     return subject and any(w.pos in ("PREP", "ADJF") or _is_value(w) for w in content[1:])
+
+
+def _equates(part: Part, current: Part) -> bool:
+    """Whether a dash says what something is or is not: «ORD-1 — не ваш заказ»."""
+    content = _content(part)
+    named = [w for w in _content(current) if w.pos in ("NOUN", "NPRO") or w.kind == "identifier"]
+    if part.link not in _DASHES or part.predicative or current.predicative or not (content and named):
+        return False
+    return content[0].lemma == "не" or _is_subject(content[0])
 
 
 def _is_labelled(content: Sequence[Token]) -> bool:
