@@ -102,6 +102,8 @@ def _same_date(stated: Value, given: Value, known: Collection[date]) -> bool:
         shift = timedelta(days=int(stated.text))
         days = [day + shift for day in known]
         return any(day.isoformat().endswith(given.text.lstrip("-")) for day in days)
+    if stated.text.startswith("---"):
+        return stated.text[-3:] == given.text[-3:]
     if stated.text[0] == "-" or given.text[0] == "-":
         return stated.text[-5:] == given.text[-5:]
     return given.text in (stated.text, f"{stated.text[:4]}-{stated.text[8:]}-{stated.text[5:7]}")

@@ -364,7 +364,10 @@ def _act(trace: Trace, said: Said, general: Sequence[str], given: Given, at: str
         explained = not mine and (clause.concepts & ADMITTING or _told(trace, clause, forms, given))
         if clause.actor is Actor.OTHER or explained:
             return None
-        return _finding("false_success", at, clause, f"says that it was done, and no tool can do it ({what})")
+        # Things change by themselves and are written down by others; a note alone may be a way of speaking.
+        sure = (mine or "pass_on" in general) and set(general) != {"record"}
+        reason = f"says that it was done, and no tool can do it ({what})"
+        return _finding("false_success" if sure else "unclear", at, clause, reason)
     if mine or "staff" in clause.concepts:
         return _finding("impossible_promise", at, clause, f"promises what no tool can do ({what})")
     return None

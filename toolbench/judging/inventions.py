@@ -87,7 +87,8 @@ def _value(value: Value, clause: Clause, label: str | None, given: Given, at: st
     completed = clause.mood is Mood.ASKED and re.sub(r"\D", "", value.text) in given.text
     if value.kind == "identifier" and completed:
         return
-    vague = value.unit in DURATIONS and "later" in clause.concepts and clause.mood not in SAYING
+    ahead = value.unit in DURATIONS or (value.kind == "date" and value.text.startswith("+"))
+    vague = ahead and "later" in clause.concepts and clause.mood not in SAYING
     if not given.has(value):
         if vague:
             # "Shall we try in a few minutes?" states no term.
@@ -135,7 +136,7 @@ def _counting(value: Value, given: Given) -> bool:
         # "On the third look it was there": so often something was looked up.
         return (value.low or 0) <= len(given.records)
     if value.unit in COUNTED:
-        return _small(value) or value.low in given.lengths
+        return (value.high or SMALL) < SMALL or value.low in given.lengths
     return bare and _small(value)
 
 
