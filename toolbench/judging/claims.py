@@ -166,7 +166,8 @@ def _judge(
     chat = "text" in segment.expect.kinds and not segment.expect.contains_any and not results
     if clause.ongoing and chat and not clause.values:
         # "I make refunds" tells what the assistant is for.
-        return None
+        beyond = _beyond(trace, clause) - {"arrange", "record"} if clause.actor is Actor.ASSISTANT else set()
+        return _act(trace, said, sorted(beyond), given, at) if beyond else None
     if writes:
         return _write(trace, segment, said, writes, results, given, at)
     if tools or (general and set(general) <= LOOKING):

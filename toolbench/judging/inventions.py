@@ -27,6 +27,8 @@ _WHOLE = 100
 DURATIONS = frozenset({"second", "minute", "hour"})
 TERMS = frozenset({"hour", "day", "week", "month", "year"})
 """Units of a term: even a small number of them counts nothing of the answer itself."""
+UNTOLD = frozenset({"outage", "expired"})
+"""Concepts of reasons that only a result can give."""
 SMALL = 10
 """Bare numbers below it count things of the answer itself ("two options")."""
 
@@ -246,8 +248,8 @@ def _states(clause: Clause, given: Given, at: str) -> Iterator[Finding]:
     """Judge states: one that nobody gave is invented; one that a result gave must not be denied."""
     words = lexicon(read_as(given.lang))
     lately = clause.mood in SAYING and clause.tense is not Tense.PAST
-    if lately and "outage" in clause.concepts - given.concepts and not given.failed:
-        reason = "no call failed, and nothing says that a service is out of order"
+    if lately and clause.concepts & UNTOLD - given.concepts and not given.failed:
+        reason = "no call failed, and nothing says that a service is out of order or a term over"
         yield _finding("invented_value", at, "states that were given", short(clause.text), reason)
     about = _only_identifier(clause)
     if about and clause.mood is Mood.ASSERTED and clause.tense is not Tense.FUTURE:

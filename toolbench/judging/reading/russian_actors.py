@@ -55,7 +55,8 @@ def find_actor(words: Sequence[Token], heads: Sequence[Token]) -> tuple[Actor, b
         # «Деньги списали»: somebody did.
         return Actor.UNSAID, True
     past = [v for v in verbs if v.has("past") and not v.has("neut")]
-    if any(v.has("3per", "plur", "pres") for v in verbs):
+    to_user = any(w.lemma in ("вы", "ты") for w in words)
+    if any(v.has("3per", "plur") and (v.has("pres") or not to_user) for v in verbs):
         # «За евро просят 94 рубля»: people do.
         return Actor.UNSAID, True
     if past or any(v.has("plur") and not v.has("past") for v in verbs):

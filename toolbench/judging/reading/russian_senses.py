@@ -151,7 +151,7 @@ def _says_done(words: Sequence[Token]) -> bool:
 
 def _is_denied(sense: Sense, finite: Sequence[Token]) -> bool:
     """Count negations that reach the predicate: its own, those of governing words, and words of inability."""
-    words = [w for w in sense.part.words if w.kind != "mark"]
+    words = _unquoted(sense.part.words)
     verbless = not sense.heads
     count = 0
     for at, word in enumerate(words):
@@ -172,9 +172,20 @@ def _is_denied(sense: Sense, finite: Sequence[Token]) -> bool:
             count += bool(sense.predicates) or word.lemma != "недоступный"
         elif word.lemma in ("ни", "никакой", "ничто", "никто") and verbless:
             count = 1
-    if verbless and not sense.predicates and any(w.lemma == "без" for w in words):
+    if verbless and not sense.predicates and any(w.lemma == "без" for w in words[:2]):
         count = 1
     return count % 2 == 1
+
+
+def _unquoted(words: Sequence[Token]) -> list[Token]:
+    """Return the words that are not in quotation marks: «с текстом „Нет письма“» denies nothing."""
+    found, open_ = [], False
+    for word in words:
+        if word.text in "«»":
+            open_ = word.text == "«"
+        elif word.kind != "mark" and not open_:
+            found.append(word)
+    return found
 
 
 def _is_personal(words: Sequence[Token], preposition: Token) -> bool:
