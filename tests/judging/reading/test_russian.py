@@ -338,6 +338,21 @@ DUTIES = [
     ("Можем оформить возврат.", "оформить вернуть able assistant"),
     ("Телефон получился из одиннадцати цифр.", "undone"),
 ]
+QUOTED_AND_IMPERSONAL = [
+    ("Зарегистрировал обращение с текстом «Нет письма».", "зарегистрировать affirmed done"),
+    ("Выходит 0,3 — ровно, без погрешности.", "affirmed"),
+    ("Товар, не соответствующий описанию, принят.", "принять affirmed"),
+    ("За евро просят 94 рубля.", "попросить unsaid"),
+    ("Вам перезвонят.", "перезвонить assistant"),
+    ("Курьер успеет к вам до вечера.", "other future"),
+    ("Я попросил курьера приехать.", "попросить приехать done assistant"),
+    ("Черновик готов: оплата.", "affirmed undone"),
+    ("Отмена готова.", "отменить affirmed"),
+    ("Заказ в пути, поэтому отменить нельзя.", "affirmed / отменить denied"),
+    ("ORD-1 — не ваш заказ, знакомому нужно обратиться самому.", "denied / обратиться requested"),
+    ("Номер и причина — и сразу оформлю.", "requested / оформить offered"),
+    ("Обращение будет закрыто. Жду вашего подтверждения.", "закрыть offered / ждать requested"),
+]
 CONSENT = [
     ("Закрываю TCK-1, подтверждаете?", "закрыть offered / подтвердить asked user"),
     ("Уточню: закрываем TCK-2210?", "уточнить none / закрыть offered"),
@@ -346,7 +361,19 @@ CONSENT = [
         "помочь able / узнать able / conditional / отменить able",
     ),
 ]
-SENTENCES = [*POLARITY, *DONE, *NOT_DONE, *FUTURE, *MOODS, *REQUESTS, *LISTS, *NOMINAL, *DUTIES, *CONSENT]
+SENTENCES = [
+    *POLARITY,
+    *DONE,
+    *NOT_DONE,
+    *FUTURE,
+    *MOODS,
+    *REQUESTS,
+    *LISTS,
+    *NOMINAL,
+    *DUTIES,
+    *QUOTED_AND_IMPERSONAL,
+    *CONSENT,
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), SENTENCES, ids=lambda v: v[:50])
