@@ -156,7 +156,7 @@ def _mentions(trace: Trace, expect: Expectation, reading: Reading) -> bool:
         # Whoever speaks of the action, in whatever words, does not pass over it.
         lang = read_as(trace.lang)
         writes = [action(tool, lang) for tool in trace.offered.values() if tool.effect == "write"]
-        spoken_of = [clause for clause in reading.clauses if clause.denied or not clause.completed]
+        spoken_of = [clause for clause in reading.clauses if not clause.completed]
         if any(acts(clause, forms) for clause in spoken_of for forms in writes):
             return True
     asked = asked_text(reading)
