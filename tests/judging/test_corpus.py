@@ -4,10 +4,10 @@ The files without a suffix were there when the readers were written; those of ``
 others and first judged unseen (false alarms 7.3 % and 10.9 %, misses 14.5 % and 7.3 % in English and
 Russian); ``third`` was written to find more kinds of error; ``fourth`` was judged unseen as well (English:
 false alarms 8.5 %, misses 7.6 %; Russian: 9.6 % and 4.4 %; one label corrected since in each). The English
-``fifth`` was judged unseen with false alarms of 8.0 % and misses of 13.3 %; its odd lines were then looked at,
-and the even ones, still unseen, came to 3.6 % and 11.0 %. Of the Russian one the odd lines had 10.6 % and
-17.2 %, the even ones 7.0 % and 14.7 % before and, by the Russian reader alone, 7.0 % and 16.2 % after the odd
-ones had been mended from. All of them are development data by now.
+``fifth`` was judged unseen with false alarms of 8.0 % and misses of 13.3 %; its odd lines were then looked
+at, and the even ones, still unseen, came to 3.6 % and 11.0 %. Of the Russian one the odd lines had 10.6 % and
+17.2 %, the even ones 7.0 % and 14.7 % before; after the odd ones had been mended from, the even ones had
+4.0 % and 16.2 %. All of them are development data by now.
 """
 
 from __future__ import annotations
