@@ -11,7 +11,7 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 		{ echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint requirements.lock --editable '.[local,mcp,cache,dev,oracles]'
+		--constraint requirements.lock --editable '.[local,mcp,cache,scale,dev,oracles]'
 	@touch $@
 
 # The main job on two real local models and two scripted players: run, report. What every player does with the English

@@ -10,6 +10,7 @@
     │   └── ExtensionError      an adapter, check, normaliser or importer of another package
     ├── PatternTooSlow          a suite's pattern and one text  -> that attempt is not judged
     ├── ServingError            a local server or its weights     -> exit code 2
+    ├── ClusterError            a scheduler or its workers        -> exit code 2
     └── TransportError          no usable reply from a provider   -> recorded, never raised to a user
 
 A message names what is wrong, where it is and what to do about it, in one line.
@@ -51,6 +52,10 @@ class PatternTooSlow(ToolbenchError):
 
 class ServingError(ToolbenchError):
     """A local model or simulator could not be provided."""
+
+
+class ClusterError(ToolbenchError):
+    """A scheduler or its workers are away, of another version, or cannot do what is asked."""
 
 
 @dataclass

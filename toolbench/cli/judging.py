@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from toolbench.domain.suite import Suite
     from toolbench.numbers.frames import ScoredRun
 
+SCHEDULER = click.option(
+    "--scheduler", metavar="ADDRESS", help="Let the workers of this dask scheduler judge."
+)
 NAMED = 10
 """Attempts without a verdict that are named one by one."""
 
@@ -26,8 +29,9 @@ NAMED = 10
 @click.option("--json", "as_json", is_flag=True, help="Print report.json's content.")
 @click.option("--reparse", is_flag=True, help="Read the raw responses again and list what differs (exit 1).")
 @click.option("--labels", is_flag=True, help="Put what people have said in place of what the judge found.")
+@SCHEDULER
 @plain_errors
-def score(run: Path, as_json: bool, reparse: bool, labels: bool) -> None:
+def score(run: Path, as_json: bool, reparse: bool, labels: bool, scheduler: str | None) -> None:
     """Judge a run again from its JSONL alone and print the figures.
 
     \b
@@ -43,7 +47,7 @@ def score(run: Path, as_json: bool, reparse: bool, labels: bool) -> None:
     from toolbench.numbers.frames import load_run
     from toolbench.numbers.outputs import report_text
 
-    scored = load_run(run, labels=labels)
+    scored = load_run(run, labels=labels, scheduler=scheduler)
     for told in (*scored.notes, *scored.problems, *scored.people.problems):
         item(f"toolbench: {told}", err=True)
     unjudged = _name_judge_errors(scored)
@@ -107,8 +111,9 @@ def _reparse(run: Path) -> None:
 @click.option(
     "--bom", is_flag=True, help="Begin errors.csv with a byte order mark, as some spreadsheets want."
 )
+@SCHEDULER
 @plain_errors
-def report(run: Path, lang: str, bom: bool) -> None:
+def report(run: Path, lang: str, bom: bool, scheduler: str | None) -> None:
     """Render a run: report.ipynb, report.html, report.json and errors.csv in its folder.
 
     \b
@@ -120,7 +125,7 @@ def report(run: Path, lang: str, bom: bool) -> None:
     from toolbench.showing.report import write_report
 
     with ReportProgress() as watch:
-        written = write_report(run, lang=lang, watch=watch, bom=bom)
+        written = write_report(run, lang=lang, watch=watch, bom=bom, scheduler=scheduler)
     say(f"{written.html} ({written.html.stat().st_size // 1024} KB)")
     if written.problem:
         item(f"toolbench: {written.problem}", err=True)

@@ -49,7 +49,9 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
 @_some("--conditions", "conditions")
 @click.option("--tools", type=EXISTING, help="Contract (tools.json) of the case files in --cases.")
 @click.option(
-    "--output", type=EXISTING, help="The run's folder  [default: runs/<time>]; an ending .jsonl is left off."
+    "--output",
+    type=EXISTING,
+    help="The run's folder, s3://… as well  [default: runs/<time>]; an ending .jsonl is left off.",
 )
 @click.option("--repetitions", type=click.IntRange(1, 1000), help="Repetitions of every case.")
 @click.option(
@@ -58,7 +60,11 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
     metavar="COLUMN=VALUE",
     help="Of all that is planned, make only these attempts now (repeat to narrow); --resume makes the rest.",
 )
-@click.option("--parallelism", type=click.IntRange(1, 256), help="Attempts in flight at once.")
+@click.option(
+    "--parallelism",
+    type=click.IntRange(1, 256),
+    help="Attempts in flight at once; with --scheduler: on each worker.",
+)
 @click.option("--live-rates", is_flag=True, help="Course suite: ask the public exchange-rate service.")
 @click.option(
     "--allow-writes",
@@ -79,6 +85,11 @@ def _some(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
     "--cancel-batches", is_flag=True, help="With --batch: a run that is stopped cancels its batches."
 )
 @click.option("--resume", is_flag=True, help="Continue the run that is in --output.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Let the workers of this dask scheduler play; keys are in their environment.",
+)
 @click.option(
     "--retry-errors", is_flag=True, help="With --resume: repeat attempts that ended in transport errors."
 )
@@ -110,6 +121,7 @@ def run(
     batch: Literal["first", "every"] | None,
     cancel_batches: bool,
     resume: bool,
+    scheduler: str | None,
     retry_errors: bool,
     until: tuple[str, str] | None,
     width: float,
@@ -130,7 +142,9 @@ def run(
       toolbench run --config config.json --suites mine --record recorded/
       toolbench run --config config.json --suites mine --replay recorded/
       toolbench run --config config.json --models openai/gpt-6-luna --batch
+      toolbench run --config config.json --output runs/big --scheduler tcp://10.0.0.5:8786
     """
+    from toolbench.domain.storage import url_of
     from toolbench.running.asked import Part, prepare, sitting
     from toolbench.running.runner import run_matrix_sync
     from toolbench.showing.progress import TerminalProgress
@@ -157,7 +171,7 @@ def run(
     folder = folder.with_suffix("") if folder.suffix == ".jsonl" and not folder.exists() else folder
     among = sitting(now, loaded, played)
     if until:
-        sys.exit(_until(loaded, played, folder, until, width, resume))
+        sys.exit(_until(loaded, played, folder, until, width, resume, scheduler))
     with TerminalProgress() as progress:
         summary = run_matrix_sync(
             loaded,
@@ -167,10 +181,11 @@ def run(
             retry_errors=retry_errors,
             among=among,
             cancel_batches=cancel_batches,
+            scheduler=scheduler,
             on_attempt=progress,
             on_wait=progress.wait,
         )
-    _tell(summary, folder)
+    _tell(summary, url_of(folder) or str(folder))
     if record is not None:
         _record(played, folder, record)
     done = summary.done and not summary.nothing_supported
@@ -178,7 +193,13 @@ def run(
 
 
 def _until(
-    loaded: Config, played: Sequence[Suite], folder: Path, sides: tuple[str, str], width: float, resume: bool
+    loaded: Config,
+    played: Sequence[Suite],
+    folder: Path,
+    sides: tuple[str, str],
+    width: float,
+    resume: bool,
+    scheduler: str | None,
 ) -> int:
     """Play two sides round by round; return 0 when the rule ended it and 1 when something else did."""
     from toolbench.cli.sequential import run_until
@@ -188,7 +209,14 @@ def _until(
     rule = Rule(*sides, budget=loaded.repetitions, width=width)
     with TerminalProgress() as progress:
         summary, path, why = run_until(
-            loaded, played, folder, rule, resume=resume, on_attempt=progress, on_wait=progress.wait
+            loaded,
+            played,
+            folder,
+            rule,
+            resume=resume,
+            scheduler=scheduler,
+            on_attempt=progress,
+            on_wait=progress.wait,
         )
     low, high = path[-1] if path else (-1.0, 1.0)
     say(
@@ -219,7 +247,7 @@ def _record(played: Sequence[Suite], folder: Path, into: Path) -> None:
         item(f"{path}: {plural(len(script['rules']), 'call')} recorded{other}")
 
 
-def _tell(summary: RunSummary, folder: Path) -> None:
+def _tell(summary: RunSummary, folder: str) -> None:
     """Print what a run came to and what to do next."""
     if summary.set_aside:
         item(f"toolbench: {summary.set_aside}", err=True)

@@ -31,6 +31,7 @@ def run_until(
     rule: Rule,
     *,
     resume: bool = False,
+    scheduler: str | None = None,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> tuple[RunSummary, Looks, Stop | None]:
@@ -59,6 +60,7 @@ def run_until(
             folder,
             resume=resume or number > 0,
             among=lambda key, number=number: key.repetition == number,  # type: ignore[misc]
+            scheduler=scheduler,
             on_attempt=on_attempt,
             on_wait=on_wait,
         )

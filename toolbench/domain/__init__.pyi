@@ -2,6 +2,7 @@
 from . import asking as asking
 from . import labels as labels
 from . import shipped as shipped
+from . import storage as storage
 from . import world as world
 from .calculator import ExpressionError as ExpressionError
 from .calculator import calculate as calculate
@@ -81,6 +82,7 @@ from .log import RunLog as RunLog
 from .log import log_of as log_of
 from .log import read_header as read_header
 from .log_writer import LogWriter as LogWriter
+from .log_writer import written as written
 from .patterns import is_trap as is_trap
 from .patterns import pattern as pattern
 from .plurals import Counted as Counted

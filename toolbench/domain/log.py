@@ -19,6 +19,7 @@ from toolbench.domain.canonical import JSON, loads_strict_each, too_deep
 from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
+from toolbench.domain.storage import copy_of
 from toolbench.domain.suite import Suite
 from toolbench.errors import LogError, SuiteError
 
@@ -205,7 +206,11 @@ class RunLog:
 
 
 def log_of(run: Path) -> Path:
-    """Return the log in a run's folder; a path that is no folder is the log itself."""
+    """Return the log in a run's folder; a path that is no folder is the log itself.
+
+    Of a run in object storage it is the log in a copy, fetched as far as it is not there.
+    """
+    run = copy_of(run)
     return run / LOG_NAME if run.is_dir() else run
 
 

@@ -21,10 +21,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from toolbench.domain.storage import cache_folder
 from toolbench.errors import ServingError
 from toolbench.local.llama_child import API_KEY_ENV
 from toolbench.local.load_times import remember
-from toolbench.local.weights import LocalModel, cache_dir, ensure, resolve
+from toolbench.local.weights import LocalModel, ensure, resolve
 
 STOP_TIMEOUT_S = 5.0
 LOGS_KEPT = 20
@@ -292,7 +293,7 @@ def _require_free(host: str, port: int) -> None:
 
 def _new_log(name: str) -> Path:
     """Create a log file in the cache and remove the oldest ones beyond `LOGS_KEPT`."""
-    folder = cache_dir() / "logs"
+    folder = cache_folder() / "logs"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".log", dir=folder)

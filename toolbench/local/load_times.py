@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolbench.domain.files import write_text_atomic
+from toolbench.domain.storage import cache_folder
 from toolbench.errors import InputError
-from toolbench.local.weights import LocalModel, cache_dir, resolve
+from toolbench.local.weights import LocalModel, resolve
 
 MB = 1_000_000
 
@@ -39,7 +40,7 @@ def loading(model: str) -> Loading:
         For a name that is no model.
     """
     known = resolve(model)
-    path = known.path or cache_dir() / "models" / known.file
+    path = known.path or cache_folder() / "models" / known.file
     here = path.exists()
     size = path.stat().st_size if here else known.bytes
     return Loading(size / MB, here, _measured().get(known.name))
@@ -52,7 +53,7 @@ def remember(model: LocalModel, seconds: float) -> None:
 
 
 def _file() -> Path:
-    return cache_dir() / "load_seconds.json"
+    return cache_folder() / "load_seconds.json"
 
 
 def _measured() -> dict[str, float]:

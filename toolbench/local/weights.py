@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from toolbench.domain.storage import cache_folder as cache_dir
 from toolbench.errors import ServingError
 from toolbench.local.sources import (
     HubSource,
@@ -68,16 +68,6 @@ class LocalModel:
     chat_template: str | None = None
     path: Path | None = None
     extra_body: Mapping[str, Any] = field(default_factory=dict)
-
-
-def cache_dir() -> Path:
-    """Return the folder for downloads and server logs: ``TOOLBENCH_CACHE`` or the user's cache folder."""
-    chosen = os.environ.get("TOOLBENCH_CACHE")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("toolbench")
 
 
 @cache

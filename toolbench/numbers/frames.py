@@ -15,6 +15,7 @@ import pandas as pd
 from toolbench.domain.extensions import is_local
 from toolbench.domain.log import BadLine, RunLog, log_of, read_header
 from toolbench.domain.record import RunHeader
+from toolbench.domain.storage import put_back
 from toolbench.domain.suite import Suite
 from toolbench.errors import InputError
 from toolbench.numbers import cache as verdicts
@@ -29,6 +30,7 @@ from toolbench.numbers.shards import (
     join,
     score_part,
     score_parts,
+    score_parts_on,
     split,
     whole_lines,
 )
@@ -39,6 +41,9 @@ LEAST_PART = 2_000
 """Lines that are worth a process of their own."""
 MOST_PART = 2**28
 """Bytes that one process judges at most: more and smaller parts keep memory level."""
+FAR_PART = 2**22
+"""Bytes that a worker of a cluster judges at a time: they travel through its scheduler."""
+ALONE = "judged here and not on the cluster: labels and checks of this process are known to no worker"
 UNTIL = "until"
 """The label of a header that holds the rule of a run played round by round."""
 IDENTITY = ["run_id", "started_at"]
@@ -116,7 +121,12 @@ class ScoredRun:
         return len(self.planned) - len(self.attempts)
 
 
-def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = False) -> pd.DataFrame:
+def load(
+    *runs: str | Path | pd.DataFrame,
+    cache: bool = True,
+    labels: bool = False,
+    scheduler: str | None = None,
+) -> pd.DataFrame:
     """Return one row per attempt of one or several runs.
 
     Parameters
@@ -128,6 +138,8 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = Fa
         Needs pyarrow, and is ignored without it.
     labels
         Put what people have said beside a log in place of what the judge found; such a frame is not kept.
+    scheduler
+        Address of a dask scheduler whose workers judge (extra ``scale``).
 
     Columns
     -------
@@ -175,7 +187,7 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = Fa
     InputError
         When no run is named, a pattern fits none, a frame lacks columns, or a run is there twice.
     """
-    frames = [frame for run in runs for frame in _frames(run, cache, labels)]
+    frames = [frame for run in runs for frame in _frames(run, cache, labels, scheduler)]
     if not frames:
         raise InputError("load: name a run: its folder, its log, or a frame of attempts")
     found: dict[str, str] = {}
@@ -187,7 +199,9 @@ def load(*runs: str | Path | pd.DataFrame, cache: bool = True, labels: bool = Fa
     return frames[0][1] if len(frames) == 1 else pd.concat([frame for _, frame in frames], ignore_index=True)
 
 
-def _frames(run: str | Path | pd.DataFrame, cache: bool, labels: bool) -> Iterator[tuple[str, pd.DataFrame]]:
+def _frames(
+    run: str | Path | pd.DataFrame, cache: bool, labels: bool, scheduler: str | None
+) -> Iterator[tuple[str, pd.DataFrame]]:
     if isinstance(run, pd.DataFrame):
         require(run, [*IDENTITY, *ATTEMPT], "load")
         yield "a frame", run
@@ -199,11 +213,11 @@ def _frames(run: str | Path | pd.DataFrame, cache: bool, labels: bool) -> Iterat
     if not paths:
         raise InputError(f"load: nothing is called {run}")
     for one in paths:
-        yield str(one), _frame(one, cache and not labels, labels)
+        yield str(one), _frame(one, cache and not labels, labels, scheduler)
 
 
-def _frame(run: Path, cache: bool, labels: bool) -> pd.DataFrame:
-    scored = load_run(run, cache=cache, labels=labels)
+def _frame(run: Path, cache: bool, labels: bool, scheduler: str | None) -> pd.DataFrame:
+    scored = load_run(run, cache=cache, labels=labels, scheduler=scheduler)
     header, attempts = scored.log.header, scored.attempts
     attempts.insert(0, "run_id", pd.Series(header.run_id, index=attempts.index, dtype="str"))
     attempts.insert(1, "started_at", pd.Series(header.started_at, index=attempts.index, dtype="str"))
@@ -232,6 +246,7 @@ def load_run(
     *,
     labels: bool = False,
     cache: bool = True,
+    scheduler: str | None = None,
 ) -> ScoredRun:
     """Read a run and judge every attempt of it, one record in memory at a time.
 
@@ -244,6 +259,8 @@ def load_run(
         signature then names them. Such verdicts are not kept.
     cache
         Use and keep verdicts beside the log (see :mod:`toolbench.numbers.cache`).
+    scheduler
+        Address of a dask scheduler whose workers judge; not used with ``labels`` and checks of this process.
     """
     path = log_of(Path(run))
     header = read_header(path)
@@ -254,7 +271,10 @@ def load_run(
     kept = verdicts.read(path) if cache and not alone else verdicts.Kept()
     end = whole_lines(path)
     lines = count_lines(path, kept.end, end)
-    if alone or lines < IN_PROCESSES:
+    if scheduler and not alone:
+        stretches = list(split(path, kept.end, end, FAR_PART))
+        fresh = score_parts_on(scheduler, path, header, stretches, watch)
+    elif alone or lines < IN_PROCESSES:
         fresh = [score_part(path, kept.end, end, header, scorer, watch)]
     else:
         parts = min(os.cpu_count() or 1, lines // LEAST_PART + 1)
@@ -263,6 +283,7 @@ def load_run(
     shard = join([*([kept.shard] if kept.shard else []), *fresh])
     if cache and not alone and kept.end < end >= verdicts.WORTH_KEEPING:
         verdicts.write(path, shard, end)
+        put_back(path.parent, Path(run))
     if end < path.stat().st_size:
         # A line that is still being written, or never will be: told, and not kept.
         shard = join([shard, score_part(path, end, None, header, scorer)])
@@ -282,7 +303,7 @@ def load_run(
         problems=log.problems,
         people=said,
         reused=tuple(scorer.replies.lines()),
-        notes=[kept.note] if kept.note else [],
+        notes=[note for note in (kept.note, ALONE if alone and scheduler else None) if note],
     )
 
 

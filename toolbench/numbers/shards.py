@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -222,3 +223,47 @@ def _next(todo: _Todo) -> tuple[int, tuple[int, int]] | None:
 
 def _also(watch: Watch, before: int, total: int, line: int, lines: int) -> None:
     watch(before + line, total)
+
+
+def score_parts_on(
+    scheduler: str,
+    path: Path,
+    header: RunHeader,
+    parts: Sequence[tuple[int, int]],
+    watch: Watch | None = None,
+) -> list[Shard]:
+    """Judge parts of a log on the workers of a scheduler, which need not have the file.
+
+    Raises
+    ------
+    ClusterError
+        When the scheduler or its workers are away or cannot be used.
+    """
+    from toolbench.cluster.mapping import in_order
+
+    total = count_lines(path, parts[0][0], parts[-1][1]) if watch and parts else 0
+    lines = 0
+
+    def done(shard: Shard) -> None:
+        nonlocal lines
+        lines += shard.lines
+        if watch:
+            watch(lines, total)
+
+    return in_order(scheduler, partial(_score_lines, str(path), header), _stretches(path, parts), done)
+
+
+def _stretches(path: Path, parts: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+    with open(path, "rb") as stream:
+        for start, stop in parts:
+            stream.seek(start)
+            yield stream.read(stop - start)
+
+
+def _score_lines(name: str, header: RunHeader, lines: bytes) -> Shard:
+    """Judge lines of a log that is elsewhere and called ``name``."""
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "lines.jsonl"
+        copy.write_bytes(lines)
+        shard = score_part(copy, 0, None, header, Scorer.of(header))
+    return replace(shard, problems=[replace(problem, file=name) for problem in shard.problems])

@@ -12,6 +12,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from toolbench.adapters.allowances import Allowance
 from toolbench.errors import TransportError
@@ -39,6 +40,33 @@ def is_endpoints(error: TransportError) -> bool:
     """Whether a failure is the endpoint's and not this request's: it is away, or has too much to do."""
     refused = error.status in (429, 502, 503, 504, 529) or error.retry_after is not None
     return error.retryable and (error.code == "connect" or refused)
+
+
+class Turnstile(Protocol):
+    """What a request passes on its way out and back: :class:`Endpoint`, or the way to a shared one."""
+
+    closed: str | None
+
+    @property
+    def patient(self) -> bool:
+        """Whether failures of the endpoint are waited out, however many there are."""
+        ...
+
+    async def enter(self) -> float:
+        """Wait for a turn to send; return the moment it came. One of the three below must follow."""
+        ...
+
+    def answered(self, allowed: Allowance | None = None) -> None:
+        """A good reply has come; it may say how many requests are left."""
+        ...
+
+    def failed(self, error: TransportError, sent_at: float) -> None:
+        """A request that was sent at that moment has failed, the endpoint being at fault or not."""
+        ...
+
+    def dropped(self) -> None:
+        """A request is over, and says nothing about the endpoint."""
+        ...
 
 
 class Endpoint:
@@ -128,6 +156,11 @@ class Endpoint:
         self._in_flight -= 1
         self._changed.set()
         self._changed = asyncio.Event()
+
+    @property
+    def free(self) -> bool:
+        """Whether a request could be sent at once."""
+        return self.closed is None and self._wait() <= 0 and self._in_flight < self._most()
 
     @property
     def patient(self) -> bool:

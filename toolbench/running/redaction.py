@@ -99,6 +99,19 @@ def extra_headers(model: ModelConfig) -> dict[str, str | None]:
     }
 
 
+def keys_there(config: Config) -> None:
+    """Refuse to begin when the environment of this process lacks a key: the last model may come in hours.
+
+    Raises
+    ------
+    ConfigError
+        Naming the variable.
+    """
+    for model in config.runs:
+        key_of(model)
+        extra_headers(model)
+
+
 def credentials(base_url: str) -> tuple[str, str] | None:
     """Return user name and password of an address that carries them."""
     parts = urlsplit(base_url)

@@ -5,34 +5,35 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from toolbench.adapters import adapter_for, batches_of
 from toolbench.adapters.profiles import dialect_of
+from toolbench.cluster.connection import require_engine
 from toolbench.domain.config import Config, ModelConfig, decides_verdicts
 from toolbench.domain.environment import now
 from toolbench.domain.keys import AttemptKey
 from toolbench.domain.log import LOG_NAME, RunLog
 from toolbench.domain.log_writer import LogWriter
-from toolbench.domain.record import Attempt, Progress, Resumed, RunHeader
+from toolbench.domain.record import Progress, Resumed, RunHeader
+from toolbench.domain.storage import url_of
 from toolbench.domain.suite import Suite
 from toolbench.errors import ConfigError, LogError, ToolbenchError
 from toolbench.running.batch_stand import Batching
 from toolbench.running.budget import Budget
-from toolbench.running.crew import Crew, LocalCrew
+from toolbench.running.crew import Crew, CrewOf, Todo, this_process
 from toolbench.running.header import differences, make_header, public_text
 from toolbench.running.hosts import check_live
 from toolbench.running.ledger import Ledger
 from toolbench.running.patience import GIVEN_UP
-from toolbench.running.redaction import extra_headers, key_of, redactor_for
+from toolbench.running.redaction import redactor_for
 from toolbench.running.stand import Matrix, Played
 from toolbench.running.summary import RunSummary
-from toolbench.running.transport import Transport
 
 HEARTBEAT = 0.2
 """Seconds between wake-ups of the event loop: an interrupt takes effect only when the loop wakes."""
@@ -55,6 +56,7 @@ async def run_matrix(
     among: Callable[[AttemptKey], bool] = lambda _: True,
     interleaved: bool = False,
     cancel_batches: bool = False,
+    scheduler: str | None = None,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -76,6 +78,8 @@ async def run_matrix(
     cancel_batches
         Cancel the batches that are out when the run is stopped; otherwise they go on, and a run that is
         resumed collects them.
+    scheduler
+        Address of a dask scheduler whose workers play the attempts; keys come from their environment.
     on_attempt
         Called after each attempt is on disk.
     on_wait
@@ -85,64 +89,55 @@ async def run_matrix(
     ------
     InputError
         For a configuration, suite or log that cannot be used.
+    ClusterError
+        When a scheduler or its workers are away or cannot be used.
     """
     for model in config.runs:
         # A missing variable should be known before the first model has run for an hour.
         adapter_for(model.protocol)
         dialect_of(model)
-        key_of(model)
-        extra_headers(model)
         if model.batch is not None:
             batches_of(model)
             _refuse_batch(config, suites)
+            _refuse_batch_elsewhere(scheduler, output)
     for suite in suites:
         if suite.executor.remote:
             await check_live(suite.executor, tuple(suite.contract.by_name), suite.name)
     header = make_header(config, suites, output.resolve().name)
     summary = RunSummary(path=output)
-    _make_folder(output, resume)
     redactor = redactor_for(config, public_text(header), [suite.executor for suite in suites])
     budget = Budget.of(config)
-    finished: set[AttemptKey] = set()
-    with LogWriter(output, redactor) as writer:
-        if not writer.empty:
-            if not resume:
-                raise _holds_a_run(output)
-            summary.set_aside = writer.set_torn_tail_aside()
-        if writer.empty:
-            # Also after a header that a crash had left unfinished: nothing has been made yet.
-            writer.append(header)
-        else:
-            log = RunLog.open(output)
-            writer.append(Resumed(now(), header.versions, header.git_commit, _changes(log.header, header)))
-            budget.carry_over(log, config.players)
-            for attempt in _finished(log, retry_errors):
-                finished.add(attempt.key)
-                summary.count(attempt)
-            header = log.header
-        ledger = Ledger(output)
-        _refuse_what_is_out(ledger, config, output)
-        plan = list(header.plan())
-        summary.total = len(plan)
-        summary.skipped = sum(planned in finished for planned in plan)
-        todo = [planned for planned in plan if planned not in finished and among(planned)]
-        summary.wanted = len(todo)
-        if interleaved:
-            place = {case: number for number, case in enumerate(dict.fromkeys(_case(one) for one in plan))}
-            todo.sort(key=lambda planned: (planned.repetition, place[_case(planned)]))
-        crew = LocalCrew(
-            Matrix(config, header),
-            Transport(redactor, config.timeouts, config.retries, on_wait=on_wait),
-            budget,
-            on_wait or (lambda _: None),
-            Batching(ledger, cancel_batches, redactor),
-        )
-        try:
-            await _Pass(config, writer, summary, budget, on_attempt).run(todo, crew)
-        finally:
-            summary.batches_out = [lot.batch or lot.tag for lot in ledger.out]
-            if ledger.out and on_wait:
-                on_wait(_still_out(ledger, output))
+    async with _players(scheduler, config, suites) as crew_of:
+        _make_folder(output, resume)
+        with LogWriter(output, redactor) as writer:
+            if not writer.empty:
+                if not resume:
+                    raise _holds_a_run(output)
+                summary.set_aside = writer.set_torn_tail_aside()
+            finished = set[AttemptKey]()
+            if writer.empty and resume and url_of(output) is not None:
+                raise LogError(f"{output}: no run to resume there")
+            if writer.empty:
+                # Also after a header that a crash had left unfinished: nothing has been made yet.
+                writer.append(header)
+            else:
+                log = RunLog.open(output)
+                writer.append(
+                    Resumed(now(), header.versions, header.git_commit, _changes(log.header, header))
+                )
+                budget.carry_over(log, config.players)
+                header, finished = log.header, _finished(log, retry_errors, summary)
+            ledger = Ledger(output)
+            _refuse_what_is_out(ledger, config, output)
+            todo = _todo(header, finished, summary, among, interleaved)
+            batching = Batching(ledger, cancel_batches, redactor)
+            crew = crew_of(Matrix(config, header), redactor, budget, on_wait or (lambda _: None), batching)
+            try:
+                await _Pass(config, writer, summary, budget, on_attempt).run(todo, crew)
+            finally:
+                summary.batches_out = [lot.batch or lot.tag for lot in ledger.out]
+                if ledger.out and on_wait:
+                    on_wait(_still_out(ledger, output))
     return summary
 
 
@@ -155,6 +150,7 @@ def run_matrix_sync(
     retry_errors: bool = False,
     among: Callable[[AttemptKey], bool] = lambda _: True,
     cancel_batches: bool = False,
+    scheduler: str | None = None,
     on_attempt: Callable[[Progress], None] | None = None,
     on_wait: Callable[[str], None] | None = None,
 ) -> RunSummary:
@@ -171,6 +167,7 @@ def run_matrix_sync(
         retry_errors=retry_errors,
         among=among,
         cancel_batches=cancel_batches,
+        scheduler=scheduler,
         on_attempt=on_attempt,
         on_wait=on_wait,
     )
@@ -209,6 +206,25 @@ def _in_a_thread(work: Callable[[], Coroutine[Any, Any, RunSummary]]) -> RunSumm
         thread.join()
         raise
     return outcome.result()
+
+
+def _todo(
+    header: RunHeader,
+    finished: set[AttemptKey],
+    summary: RunSummary,
+    among: Callable[[AttemptKey], bool],
+    interleaved: bool,
+) -> list[AttemptKey]:
+    """Return the attempts that are still to be made, in the order they are played."""
+    plan = list(header.plan())
+    summary.total = len(plan)
+    summary.skipped = sum(planned in finished for planned in plan)
+    todo = [planned for planned in plan if planned not in finished and among(planned)]
+    summary.wanted = len(todo)
+    if interleaved:
+        place = {case: number for number, case in enumerate(dict.fromkeys(_case(one) for one in plan))}
+        todo.sort(key=lambda planned: (planned.repetition, place[_case(planned)]))
+    return todo
 
 
 class _Pass:
@@ -252,14 +268,11 @@ class _Pass:
             mine = [planned for planned in todo if planned.player == player.key]
             if mine and self._summary.stopped is None:
                 self._total[str(player.key)] = len(mine)
-                await crew.play(player, self._wanted(mine), self._record)
+                await crew.play(player, Todo(mine, partial(self._wanted, player)), self._record)
 
-    def _wanted(self, mine: Sequence[AttemptKey]) -> Iterator[AttemptKey]:
-        """Yield attempts for as long as it makes sense to make more."""
-        for planned in mine:
-            if self._summary.stopped or str(planned.player) in self._summary.abandoned:
-                return
-            yield planned
+    def _wanted(self, player: ModelConfig) -> bool:
+        """Whether it makes sense to make more attempts of a player."""
+        return not self._summary.stopped and str(player.key) not in self._summary.abandoned
 
     async def _record(self, played: Played) -> None:
         """Put an attempt on disk, and then count and report it."""
@@ -287,6 +300,34 @@ class _Pass:
             self._on_attempt(
                 Progress(attempt, done, self._summary.total, self._done[name], self._total[name])
             )
+
+
+def _players(
+    scheduler: str | None, config: Config, suites: Sequence[Suite]
+) -> AbstractAsyncContextManager[CrewOf]:
+    """Return who plays: the workers of a scheduler, or this process."""
+    if scheduler is None:
+        return this_process(config)
+    require_engine()
+    from toolbench.running.scaled.crew import cluster
+
+    return cluster(scheduler, config, suites)
+
+
+def _refuse_batch_elsewhere(scheduler: str | None, output: Path) -> None:
+    """Refuse batches of a run that is not played and kept here: what is out is noted beside the log.
+
+    Raises
+    ------
+    ConfigError
+        Naming what to leave out.
+    """
+    if scheduler is not None:
+        raise ConfigError("batches are handed in by one process: leave --scheduler or --batch out")
+    if url_of(output) is not None:
+        raise ConfigError(
+            f"{url_of(output)}: what is out in batches is noted in a folder of this machine: choose one"
+        )
 
 
 def _cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -335,6 +376,9 @@ def _case(planned: AttemptKey) -> tuple[str, str, str]:
 
 
 def _make_folder(output: Path, resume: bool) -> None:
+    if url_of(output) is not None:
+        # There are no folders in object storage, and the writer sees what is there.
+        return
     log = output / LOG_NAME
     if log.exists() and log.stat().st_size and not resume:
         raise _holds_a_run(output)
@@ -373,10 +417,15 @@ def _changes(old: RunHeader, fresh: RunHeader) -> list[str]:
     ]
 
 
-def _finished(log: RunLog, retry_errors: bool) -> Iterator[Attempt]:
-    """Yield the attempts that need not be made again."""
+def _finished(log: RunLog, retry_errors: bool, summary: RunSummary) -> set[AttemptKey]:
+    """Return the attempts that need not be made again, counted."""
     again = ("transport_error", "judge_error") if retry_errors else ()
-    return (attempt for attempt in log.attempts if attempt.status not in again)
+    finished: set[AttemptKey] = set()
+    for attempt in log.attempts:
+        if attempt.status not in again:
+            finished.add(attempt.key)
+            summary.count(attempt)
+    return finished
 
 
 async def _beat() -> None:

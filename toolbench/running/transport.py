@@ -33,7 +33,7 @@ from toolbench.domain.config import ModelConfig
 from toolbench.domain.environment import LOOPBACK
 from toolbench.errors import TransportError
 from toolbench.running.decoding import ACCEPTED, Unpacker
-from toolbench.running.patience import FIRST_WAIT, Endpoint, is_endpoints
+from toolbench.running.patience import FIRST_WAIT, Endpoint, Turnstile, is_endpoints
 from toolbench.running.redaction import Redactor, credentials, extra_headers, key_of
 
 TIMEOUTS: Mapping[str, float] = {"connect": 10.0, "first_byte": 300.0, "total": 600.0}
@@ -91,6 +91,8 @@ class Transport:
         nothing is waited for.
     on_wait
         Told one line whenever all requests to an endpoint wait.
+    turnstile
+        Gives the limiter of a model's endpoint, where that is not this transport's own.
     """
 
     def __init__(
@@ -100,13 +102,15 @@ class Transport:
         retries: Mapping[str, float] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         on_wait: Callable[[str], None] | None = None,
+        turnstile: Callable[[ModelConfig], Turnstile] | None = None,
     ) -> None:
+        self._turnstile = turnstile or self._own_endpoint
         self._redact = redactor
         self._timeouts = {**TIMEOUTS, **(timeouts or {})}
         self._retries = {**RETRIES, **(retries or {})}
         self._transport = transport
         self._on_wait = on_wait
-        self._endpoints: dict[tuple[str, str | None], Endpoint] = {}
+        self._endpoints: dict[tuple[str, str | None], Turnstile] = {}
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> Transport:
@@ -204,18 +208,21 @@ class Transport:
         """Return why nothing more is sent to a model's endpoint, or ``None`` while something is."""
         return self._endpoint(model).closed
 
-    def _endpoint(self, model: ModelConfig) -> Endpoint:
+    def _endpoint(self, model: ModelConfig) -> Turnstile:
         """Return what is known of a model's endpoint: models of one address and key share their limits."""
         key = (model.base_url, model.api_key_env)
         if key not in self._endpoints:
-            self._endpoints[key] = Endpoint(
-                f"{model.provider}/{model.model}",
-                self._retries["patience"],
-                self._retries["max_wait"],
-                model.requests_per_minute,
-                self._on_wait,
-            )
+            self._endpoints[key] = self._turnstile(model)
         return self._endpoints[key]
+
+    def _own_endpoint(self, model: ModelConfig) -> Endpoint:
+        return Endpoint(
+            f"{model.provider}/{model.model}",
+            self._retries["patience"],
+            self._retries["max_wait"],
+            model.requests_per_minute,
+            self._on_wait,
+        )
 
     def _own_wait(self, error: TransportError, number: int) -> float:
         """Return the seconds before a request is tried again for a failure of its own."""

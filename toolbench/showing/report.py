@@ -24,6 +24,7 @@ from markupsafe import Markup
 
 from toolbench.domain.files import write_text_atomic
 from toolbench.domain.shipped import shipped
+from toolbench.domain.storage import put_back
 from toolbench.errors import InputError, LogError
 from toolbench.numbers.outputs import errors_csv, report_text
 from toolbench.showing import html
@@ -81,6 +82,7 @@ def write_report(
     lang: str = "en",
     watch: Watch | None = None,
     bom: bool = False,
+    scheduler: str | None = None,
 ) -> Report:
     """Write ``report.ipynb``, ``report.html``, ``report.json`` and ``errors.csv`` into a run's folder.
 
@@ -99,6 +101,8 @@ def write_report(
         Called with what is being done and how far it is.
     bom
         Whether ``errors.csv`` begins with a byte order mark.
+    scheduler
+        Address of a dask scheduler whose workers judge (extra ``scale``).
 
     Returns
     -------
@@ -114,7 +118,7 @@ def write_report(
     watch = watch or _nobody
     say = Words(lang)
     watch("reading", 0, 0)
-    view = RunView(run, watch=partial(watch, "judging"))
+    view = RunView(run, watch=partial(watch, "judging"), scheduler=scheduler)
     folder = view.scored.log.path.parent
     watch("figures", 0, 0)
     write_text_atomic(folder / "report.json", report_text(view.scored), LogError)
@@ -136,6 +140,7 @@ def write_report(
     watch("page", 0, 0)
     page = render(folder / "report.ipynb", f"toolbench: {view.header.run_id}", stopped, say.lang)
     write_text_atomic(folder / "report.html", page, LogError)
+    put_back(folder, run)
     return Report(
         html=folder / "report.html",
         notebook=folder / "report.ipynb",

@@ -45,9 +45,12 @@ class RunView:
         run: str | Path,
         watch: Callable[[int, int], None] | None = None,
         scored: ScoredRun | None = None,
+        scheduler: str | None = None,
     ) -> None:
         self.path = Path(run)
-        self.scored: ScoredRun = scored or taken_over(self.path) or load_run(self.path, watch)
+        self.scored: ScoredRun = (
+            scored or taken_over(self.path) or load_run(self.path, watch, scheduler=scheduler)
+        )
         self.header = self.scored.log.header
         self.attempts = self.named(self.scored.attempts)
         self.calls = self.named(self.scored.calls)
