@@ -250,6 +250,7 @@ def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
         {"conditions": [{"name": "a", "odd": 1}]},
         {"conditions": [{"name": "auto", "cases": {}, "repetitions": "\x00"}]},
         {"conditions": [{"name": "auto", "cases": {"ids": 7}}]},
+        {"conditions": [{"name": "auto", "cases": {"a\r\nb": []}}]},
         {"players": [{"provider": 1, "model": "m", "protocol": "p"}]},
         {"imported": {"sources": [], "made": [["p", "m", "chat_completions", "s", "en", "auto", "c", "x"]]}},
         # Written as Infinity, which is no JSON and which no part of a run can be hashed with.
@@ -257,6 +258,7 @@ def test_attempts_of_another_run_are_named_and_left_out(tmp_path: Path) -> None:
     ],
     ids=[
         *("no-config", "wrong-type", "unknown-condition-key", "repetitions-as-text", "ids-as-number"),
+        "unknown-key-of-two-lines",
         *("a-number-as-name", "imported-as-text", "no-finite-number"),
     ],
 )
@@ -265,8 +267,9 @@ def test_a_header_that_cannot_be_used_is_one_line(tmp_path: Path, change: dict[s
     lines = (tmp_path / "r" / LOG_NAME).read_text().split("\n")
     lines[0] = json.dumps({**json.loads(lines[0]), "seal": None, **change})
     (tmp_path / "r" / LOG_NAME).write_text("\n".join(lines))
-    with pytest.raises(LogError, match=":1: "):
+    with pytest.raises(LogError, match=":1: ") as refused:
         RunLog.open(tmp_path / "r")
+    assert str(refused.value).isprintable()
 
 
 def test_a_number_that_is_not_finite_costs_its_line(tmp_path: Path) -> None:

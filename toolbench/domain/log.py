@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from toolbench.domain.canonical import JSON, loads_strict_each, too_deep
+from toolbench.domain.canonical import JSON, loads_strict_each, one_line, too_deep
 from toolbench.domain.files import describe, quick_validator, schema_validator
 from toolbench.domain.keys import AttemptKey, PlayerKey
 from toolbench.domain.record import FORMAT, Attempt, Resumed, RunHeader
@@ -64,7 +64,7 @@ class Part:
             self._conditions = header.load_conditions()
             self._repetitions = dict(header.repetitions(self._suites))
         except (SuiteError, KeyError, TypeError, ValueError, AttributeError) as fault:
-            raise LogError(f"{path}:1: the run header cannot be used: {fault}") from None
+            raise LogError(f"{path}:1: the run header cannot be used: {one_line(str(fault))}") from None
 
     def attempts(self) -> Iterator[tuple[int, int, Attempt]]:
         """Yield ``(line, position in line, attempt)`` of every attempt that can be used."""
@@ -237,7 +237,7 @@ def read_header(run: Path) -> RunHeader:
         raise LogError(f"{path}:1: the header has {names}: it was written by another version of toolbench")
     if not quick_validator("record")(data):
         for fault in schema_validator("record").iter_errors(data):
-            raise LogError(f"{path}:1: {describe(fault)}")
+            raise LogError(f"{path}:1: {one_line(describe(fault))}")
     header = RunHeader.from_json(data)
     if header.seal is not None and header.seal != header.sealed().seal:
         raise LogError(f"{path}:1: the run header was changed after it was written; its seal does not fit")
