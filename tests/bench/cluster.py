@@ -33,6 +33,7 @@ def used(process: Process) -> float:
 def main(attempts: int, workers: int) -> None:
     """Print a line a way of playing, and one a way of judging."""
     suite = delivery().keep(delivery().cases[:50])
+    os.environ["BENCH_KEY"] = "any-key-will-do"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         server = Process(folder, "-m", "toolbench", "serve", "simulator", "--port", "0")
@@ -45,6 +46,7 @@ def main(attempts: int, workers: int) -> None:
             "model": "sim-openai",
             "protocol": "chat_completions",
             "base_url": url,
+            "api_key_env": "BENCH_KEY",
             "parallelism": 16,
         }
         data = {"runs": [model], "baselines": [], "repetitions": -(-attempts // len(suite.cases))}
@@ -55,6 +57,7 @@ def main(attempts: int, workers: int) -> None:
                 before, began, here = used(cluster.scheduler), time.monotonic(), time.process_time()
                 summary = run_matrix_sync(config, [suite], run, scheduler=scheduler)
                 seconds, made = time.monotonic() - began, summary.made
+                assert summary.complete, summary
                 size = (run / LOG_NAME).stat().st_size / made
                 print(
                     f"run, {name}: {made} attempts, {made / seconds:.0f}/s, {size:.0f} bytes each, "
