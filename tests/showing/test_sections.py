@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,15 @@ from toolbench.showing.deciding import choosing
 from toolbench.showing.dossier import Dossier
 from toolbench.showing.failure_index import failures
 from toolbench.showing.families import FAMILIES, family_of
-from toolbench.showing.front import PARTS, contents, front, matrix, part, verdict, warnings
+from toolbench.showing.front import PARTS, badness, contents, front, matrix, part, verdict, warnings
 from toolbench.showing.limits import LIMITS, limits
 from toolbench.showing.matrix import cases
-from toolbench.showing.model_blocks import BLOCKS, blocks
+from toolbench.showing.model_blocks import BLOCKS, blocks, cost
 from toolbench.showing.paired_effects import between, effects
 from toolbench.showing.repetitions import consistency
+from toolbench.showing.talks import spelt_out
 from toolbench.showing.view import Arm
-from toolbench.showing.words import LANGS, Words, _texts
+from toolbench.showing.words import LANGS, NOTHING, Words, _texts
 
 STYLE = Path(sections.__file__).with_name("templates") / "report" / "style.css"
 BASELINES = {"always_silent": "quiet-1", "keyword_router": "router-7b"}
@@ -113,6 +115,38 @@ def test_models_come_first_and_baselines_are_one_named_floor(dossier: Dossier) -
     rows = matrix(dossier).text.splitlines()
     assert [row.split()[0] for row in rows if row.strip()][2:5] == ["quiet-1", "router-7b", "baseline"]
     assert "(random_tool)" in rows[-1] or "(always_first_tool)" in rows[-1]
+
+
+def test_the_table_of_gates_names_the_worst_place_of_each(dossier: Dossier) -> None:
+    gate = next(one for one in dossier.gates_of["router-7b"] if one.metric == "unsafe_call_rate")
+    base = replace(gate, outcome="fail", condition="auto", value=0.17)
+    least = replace(gate, outcome="pass", condition="no_hints", value=0.9)
+    worst = replace(gate, outcome="fail", condition="reversed", value=0.5)
+    assert sorted([least, base, worst], key=badness) == [worst, base, least]
+    share = replace(gate, metric="pass_rate", limit="≥ 0.9", outcome="fail")
+    low, high = replace(share, value=0.1), replace(share, value=0.6)
+    assert min(high, low, key=badness) is low
+
+
+def test_what_nobody_completed_has_no_cost(dossier: Dossier) -> None:
+    arm = next(iter(dossier.main))
+    rows = dict(dossier.figures["router-7b", arm])
+    assert "router-7b" in dossier.free
+    assert cost(dossier, "router-7b", arm, rows) == "0"
+    rows["completion_rate"] = {**rows["completion_rate"], "numerator": 0}
+    assert cost(dossier, "router-7b", arm, rows) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ('{"to": "\\u041a\\u0430\\u0437\\u0430\\u043d\\u044c"}', '{"to": "Казань"}'),
+        (r'{"a": "\\u041a"}', r'{"a": "\\u041a"}'),
+        (r'{"a": "\u0000\u202e"}', r'{"a": "\u0000\u202e"}'),
+    ],
+)
+def test_escaped_letters_of_arguments_are_spelt_out(raw: str, shown: str) -> None:
+    assert spelt_out(raw) == shown
 
 
 def test_the_first_screen_says_verdict_warnings_models_matrix_and_contents_in_this_order(

@@ -73,6 +73,8 @@ def _row(dossier: Dossier, player: str, arm: Arm, row: dict[str, Any]) -> dict[s
         shown[name] = say.share(found["numerator"], found["denominator"])
     value: object = row["cost_per_completed"]
     free = player in dossier.free
+    none = NOTHING if not figures["completion_rate"]["numerator"] else say("cost.zero")
+    shown["cost"] = none if free else say.money(value, row["currency"])
     sign = f"{SIGNS[outcome]} {say.name('outcome', outcome)}".strip()
     return {
         "arm": dossier.arm_name(arm, condition=False),
@@ -80,7 +82,7 @@ def _row(dossier: Dossier, player: str, arm: Arm, row: dict[str, Any]) -> dict[s
         "gates": Cell(esc(sign), sign, COLOURS[outcome]),
         "pass": shown["pass_rate"],
         "unsafe": shown["unsafe_call_rate"],
-        "cost": say("cost.zero") if free else say.money(value, row["currency"]),
+        "cost": shown["cost"],
         "p95": say.time(figures["latency_p95"]["value"]),
         "beaten": _beaten(dossier, row, free),
     }

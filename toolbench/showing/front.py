@@ -296,21 +296,26 @@ def gate_name(dossier: Dossier, result: GateResult) -> str:
 def gate_table(dossier: Dossier) -> Page:
     """Return every gate a row and every model a column, the worst place of each named."""
     say = dossier.say
-    order = ("fail", "not enough data", "pass")
     gates: dict[str, dict[str, GateResult]] = {}
     names: dict[str, str] = {}
     for player in dossier.subjects:
         for result in dossier.gates_of.get(player, ()):
             names.setdefault(result.gate, gate_name(dossier, result))
             known = gates.setdefault(result.gate, {}).setdefault(player, result)
-            if order.index(result.outcome) < order.index(known.outcome):
-                gates[result.gate][player] = result
+            gates[result.gate][player] = min(known, result, key=badness)
     rows = [
         [name, *(_gate_cell(dossier, gates[gate].get(player)) for player in dossier.subjects)]
         for gate, name in names.items()
     ]
     frame = pd.DataFrame(rows, columns=[say("gate"), *dossier.subjects])
     return html.table(frame, say("gates.caption"), kind="gates", heads=1)
+
+
+def badness(result: GateResult) -> tuple[int, float]:
+    """Order results of one gate, the worst first: by outcome, then by their value."""
+    order = ("fail", "not enough data", "pass")
+    value = float("inf") if result.value is None else result.value
+    return order.index(result.outcome), value if result.limit.startswith("≥") else -value
 
 
 def _gate_cell(dossier: Dossier, result: GateResult | None) -> Page | str:

@@ -97,9 +97,9 @@ def tokens(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str | Page
 
 
 def cost(dossier: Dossier, player: str, arm: Arm, rows: Figures) -> str:
-    """Return what a completed operation costs."""
+    """Return what a completed operation costs; nothing where none was completed."""
     if player in dossier.free:
-        return "0"
+        return "0" if rows["completion_rate"]["numerator"] else NOTHING
     row = rows["cost_per_completed"]
     return dossier.say.money(row["value"], str(row["unit"]).split(" ", 1)[0])
 

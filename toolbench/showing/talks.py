@@ -202,7 +202,7 @@ class Talks:
         elif not calls:
             yield f"<li class=a><em>{esc(self.say.name('kind', turn.decision.kind))}</em></li>"
         for call in calls:
-            arguments = _cut(call.raw_arguments, "arguments")
+            arguments = _cut(spelt_out(call.raw_arguments), "arguments")
             made = f"<b>{esc(call.tool)}</b> <code>{esc(arguments)}</code>"
             yield f"<li class=c>{made}{self._result(call)}</li>"
 
@@ -241,6 +241,12 @@ class Talks:
             return ""
         texts = "\n".join(_cut(str(turn.response["text"]), "raw") for turn in attempt.turns)
         return f"<details><summary>{esc(self.say('talks.raw'))}</summary><pre>{esc(texts)}</pre></details>"
+
+
+def spelt_out(raw: str) -> str:
+    """Return arguments as they were sent, letters and digits in place of their escapes."""
+    letters = r"(?<!\\)\\u([0-9a-fA-F]{4})"
+    return re.sub(letters, lambda m: c if (c := chr(int(m[1], 16))).isalnum() else m[0], raw)
 
 
 def _cut(text: str, kind: str) -> str:
