@@ -329,6 +329,10 @@ def _look(
         code = "false_success" if results else "claims_check_without_call"
         return _finding(code, at, clause, reason)
     if clause.actor is Actor.ASSISTANT:
+        # "I calculate: 1024 / 16 = 64" after the calculation tells how, and announces nothing.
+        own = {tool.name for tool in tools}
+        if clause.ongoing and clause.values and any(r.succeeded and r.tool in own for r in results):
+            return None
         reason = "announces to look something up and ends without having done so"
         return _finding("claims_check_without_call", at, clause, reason)
     return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 
 from toolbench.judging.doubts import derived, other_half
 from toolbench.judging.facts import SAYING
@@ -46,9 +47,35 @@ def check_inventions(trace: Trace, clauses: Sequence[Clause], given: Given, at: 
             if not (shown and _spelled(value)):
                 yield from _value(value, clause, labels.get(index), given, at)
         yield from _names(clause, given, at)
+        yield from _other_weekday(clauses[index : index + 2], given, at)
         # A state that a tool brings about is a claim of its action.
         if clause.mood in SAYING and not any(_brought_about(clause, forms, given) for forms in done):
             yield from _states(clause, given, at)
+
+
+def _other_weekday(clauses: Sequence[Clause], given: Given, at: str) -> Iterator[Finding]:
+    """Report a given day that is told with the name of another one: "Friday, 5 December".
+
+    What stands behind the comma may be a clause of its own.
+    """
+    first = clauses[0]
+    clauses = [one for one in clauses if one.sentence == first.sentence]
+    text = ", ".join(one.text for one in clauses)
+    values = [value for one in clauses for value in one.values if value.kind in ("weekday", "date")]
+    for one, day in permutations(values, 2):
+        if (one.kind, day.kind) != ("weekday", "date") or not {one, day} & set(first.values):
+            continue
+        meant = [v for v in given.values if v.kind == "date" and v.text[0].isdigit() and given.same(day, v)]
+        if meant and _beside(one, day, text) and not any(given.same(one, other) for other in meant):
+            reason = f"{day.spelled} is no {one.spelled}"
+            yield _finding("invented_value", at, meant[0].text, f"{one.spelled}, {day.spelled}", reason)
+
+
+def _beside(one: Value, other: Value, text: str) -> bool:
+    """Whether two values stand side by side, in either order."""
+    both = (re.escape(one.spelled), re.escape(other.spelled))
+    gap = r"[\s,(]{1,3}(?:the )?"
+    return re.search(f"{both[0]}{gap}{both[1]}|{both[1]}{gap}{both[0]}", text, re.I) is not None
 
 
 def _brought_about(clause: Clause, forms: Sequence[Phrase], given: Given) -> bool:

@@ -41,6 +41,8 @@ def test_a_negation_reaches_its_predicate(text: str, predicate: str) -> None:
         ("It was painted, not varnished.", "paint"),
         ("Not for this gate (and not for that one): it is painted.", "paint"),
         ("It isn't mine - is it painted?", "paint"),
+        ("Gate no. GT-7 is painted.", "paint"),
+        ("Gate No. 5 is painted.", "paint"),
     ],
 )
 def test_a_negation_stops_at_its_clause(text: str, predicate: str) -> None:

@@ -117,11 +117,18 @@ class Token:
         return self.text[0].isdigit()
 
 
+_NUMBER = re.compile(r"\.\s?(?=#?\d|[A-Z]+-\d)")
+"""What follows "no" where it stands for a number: "refund no. RFD-7001"."""
+
+
 def tokenize(sentence: Sentence) -> list[Token]:
     found = []
     for match in _TOKEN.finditer(sentence.text):
         start = sentence.start + match.start()
         text = match[0].lower()
+        if text == "no" and match.start() and _NUMBER.match(sentence.text, match.end()):
+            found.append(Token("number", _form_of("number"), start, start + 2))
+            continue
         for part in _parts(text):
             found.append(Token(part, _form_of(part), start, start + len(part)))
             start += len(part)
