@@ -20,7 +20,7 @@ from toolbench.domain.config import Config
 from toolbench.domain.log import RunLog
 from toolbench.domain.record import Attempt
 from toolbench.domain.suite import load_suite
-from toolbench.running import runner
+from toolbench.running import crew
 from toolbench.running.runner import run_matrix_sync
 from toolbench.running.transport import Transport
 
@@ -162,7 +162,7 @@ def played(
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "transport": inner})
 
-    monkeypatch.setattr(runner, "Transport", Scripted)
+    monkeypatch.setattr(crew, "Transport", Scripted)
     entry = {
         "provider": "p",
         "model": "m",

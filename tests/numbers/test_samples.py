@@ -20,7 +20,7 @@ from toolbench.numbers import cache, frames
 from toolbench.numbers.cautions import cautions
 from toolbench.numbers.frames import ScoredRun, load_run
 from toolbench.numbers.metrics import metrics
-from toolbench.running import runner
+from toolbench.running import crew
 from toolbench.running.runner import run_matrix_sync
 from toolbench.running.transport import Transport
 from toolbench.showing.terminal import score_table
@@ -52,7 +52,7 @@ def played(
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "transport": httpx.MockTransport(answer)})
 
-    monkeypatch.setattr(runner, "Transport", Scripted)
+    monkeypatch.setattr(crew, "Transport", Scripted)
     entry = {
         "provider": "p",
         "model": "m",

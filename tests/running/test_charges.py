@@ -13,7 +13,7 @@ from tests.support import delivery, make_case
 from toolbench.domain.config import Config
 from toolbench.numbers.frames import load_run
 from toolbench.numbers.metrics import metrics
-from toolbench.running import runner
+from toolbench.running import crew
 from toolbench.running.runner import run_matrix_sync
 from toolbench.running.transport import Transport
 
@@ -39,7 +39,7 @@ def test_a_charge_is_the_cost_where_no_price_is_configured(
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **{**options, "transport": inner})
 
-    monkeypatch.setattr(runner, "Transport", Scripted)
+    monkeypatch.setattr(crew, "Transport", Scripted)
     entry = {
         "provider": "p",
         "model": "m",
