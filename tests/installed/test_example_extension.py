@@ -42,7 +42,7 @@ def toolbench(python: Path, *arguments: str, cwd: Path, code: int = 0) -> str:
 def test_each_kind_of_extension_is_at_work(python: Path, tmp_path: Path) -> None:
     (tmp_path / "tools.txt").write_text("get_car: Returns a car.\n")
     told = toolbench(python, "import", "lines", "tools.txt", "--name", "cars", cwd=tmp_path)
-    assert "1 tools" in told
+    assert "1 tool," in told
     tools = tmp_path / "contracts/cars/tools.json"
     data = json.loads(tools.read_text())
     schema = {"type": "object", "properties": {"plate": {"type": "string"}}, "required": ["plate"]}

@@ -64,7 +64,7 @@ def test_what_another_parser_would_have_recorded_is_listed(
     assert (difference.field, difference.recorded, difference.turn) == ("text", "something else", 0)
     result = CliRunner().invoke(main, ["score", str(run), "--reparse"])
     assert result.exit_code == 1
-    assert "1 differences" in result.output
+    assert "1 difference between" in result.output
 
 
 def test_an_unreadable_response_is_a_difference_not_a_crash(

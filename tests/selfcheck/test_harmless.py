@@ -8,7 +8,7 @@ import pytest
 
 from tests.judging.suites import SUITES, one_of_each
 from toolbench.domain.suite import Suite
-from toolbench.judging import facts, matching, normalizers
+from toolbench.judging import facts, matching, normalizers, provenance
 from toolbench.judging.reading import reader, russian_words
 from toolbench.selfcheck.harmless import FalseAlarms, false_alarms, variations
 from toolbench.selfcheck.rehearse import judge
@@ -110,11 +110,14 @@ def test_a_judge_without_normalisers_raises_alarms(monkeypatch: pytest.MonkeyPat
     bare = dict.fromkeys(normalizers.NORMALIZERS, normalizers.Meaning)
     monkeypatch.setattr(normalizers, "NORMALIZERS", bare)
     # What texts mean is kept; a blinded judge must not live on that, nor leave anything behind.
-    normalizers._text_meant.cache_clear()
+    kept = (normalizers._text_meant, normalizers._text_normalized, provenance._origin)
+    for one in kept:
+        one.cache_clear()
     try:
         assert only("city_with_g_dot").alarms
     finally:
-        normalizers._text_meant.cache_clear()
+        for one in kept:
+            one.cache_clear()
 
 
 def test_a_judge_that_keeps_4_and_4_0_apart_raises_alarms(monkeypatch: pytest.MonkeyPatch) -> None:
