@@ -61,3 +61,7 @@ def test_a_slow_pattern_of_a_contract_costs_one_attempt() -> None:
     assert attempt.error is not None
     assert "was still searching" in str(attempt.error["message"])
     assert len(attempt.turns) == 1
+
+
+def test_a_bracket_within_a_set_is_a_bracket_and_warns_nobody() -> None:
+    assert pattern("[[a]").search("x[")

@@ -6,6 +6,7 @@ Python's own engine cannot be stopped once it has begun; this one gives up by it
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -51,7 +52,10 @@ def pattern(source: str, ascii_only: bool = False) -> Pattern:
     """
     try:
         # What the wider engine reads and Python's does not (a lookbehind of any width) is refused.
-        re.compile(source)
+        with warnings.catch_warnings():
+            # "[[a]" is a set as it stands; that a later Python may read it otherwise is nothing to tell here.
+            warnings.simplefilter("ignore", FutureWarning)
+            re.compile(source)
         return Pattern(source, regex.compile(source, regex.VERSION0 | (regex.ASCII if ascii_only else 0)))
     except (re.error, regex.error, ValueError, OverflowError, RecursionError) as fault:
         raise SuiteError(f"{source[:100]!r} is not a regular expression: {fault}") from None
