@@ -14,9 +14,8 @@ CACHE_WRITE = 1.25
 is stands with the dialects, for others that bill writes it is an assumption."""
 
 BATCH = 0.5
-"""What a token costs through a batch endpoint, as a share of its price, unless the price says otherwise: both
-OpenAI (platform.openai.com pricing) and Anthropic (platform.claude.com pricing) take half, 2026-11-30; what
-expired or failed is not billed."""
+"""What a token costs through a batch endpoint, as a share of its price, unless the price says otherwise: the
+published tariff of every provider whose batches are spoken, 2026-11-30; what expired or failed is free."""
 
 
 def cost(price: Mapping[str, object] | None, usage: Usage, batch: bool = False) -> float | None:

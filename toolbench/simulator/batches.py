@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from toolbench.domain.canonical import JSON, StrictJSONError, loads_strict
 from toolbench.simulator.failures import Failure
@@ -81,12 +82,59 @@ class Batch:
             self.cancelled_at = time.time()
 
 
-class FileDesk:
-    """OpenAI's files and batches."""
+class Desk(ABC):
+    """What both kinds of batches have in common: they are begun, listed, looked at and stopped."""
+
+    prefix: ClassVar[str]
+    cursor: ClassVar[str]
 
     def __init__(self) -> None:
-        self.files: dict[str, tuple[Body, bytes]] = {}
         self.batches: dict[str, Batch] = {}
+
+    @abstractmethod
+    def shown(self, id_: str) -> Body:
+        """Return a batch as its provider shows it."""
+
+    @abstractmethod
+    def unknown(self, id_: str) -> Failure:
+        """Return what the provider says of a batch that it does not have."""
+
+    def cancel(self, id_: str) -> Body:
+        """Stop a batch."""
+        self.found(id_).cancel()
+        return self.shown(id_)
+
+    def page(self, query: Mapping[str, str]) -> Body:
+        """List the batches, newest first."""
+        data, more = _page(list(self.batches), query, self.cursor)
+        shown = [self.shown(id_) for id_ in data]
+        ends = {"first_id": data[0] if data else None, "last_id": data[-1] if data else None}
+        return {"data": shown, **ends, "has_more": more}
+
+    def found(self, id_: str) -> Batch:
+        """Return a batch that there is."""
+        if id_ not in self.batches:
+            raise self.unknown(id_)
+        return self.batches[id_]
+
+    def _begun(
+        self, about: Body, done: Sequence[tuple[str, Outcome]], seconds: float, errors: Sequence[Body] = ()
+    ) -> Body:
+        batch = Batch(f"{self.prefix}{len(self.batches) + 1:06d}", about, done, errors)
+        batch.ready_at = batch.created + max([seconds, *(one.seconds for _, one in done)])
+        self.batches[batch.id] = batch
+        return self.shown(batch.id)
+
+
+class FileDesk(Desk):
+    """OpenAI's files and batches."""
+
+    prefix = "batch_sim"
+    cursor = "after"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: dict[str, tuple[Body, bytes]] = {}
 
     def upload(self, fields: Mapping[str, tuple[str, bytes]]) -> Body:
         """Keep a file; ``fields`` are those of the form, by name: file name and content."""
@@ -158,26 +206,15 @@ class FileDesk:
             errors = [_error("token_limit_exceeded", told)]
         protocol = ENDPOINTS[body["endpoint"]]
         done = [] if errors else [(id_, answer(protocol, request)) for id_, request in lines]
-        batch = Batch(f"batch_sim{len(self.batches) + 1:06d}", dict(body), done, errors)
-        batch.ready_at = batch.created + max([seconds, *(one.seconds for _, one in done)])
-        self.batches[batch.id] = batch
-        return self.shown(batch.id)
-
-    def cancel(self, id_: str) -> Body:
-        """Stop a batch."""
-        self._find(id_).cancel()
-        return self.shown(id_)
+        return self._begun(dict(body), done, seconds, errors)
 
     def page(self, query: Mapping[str, str]) -> Body:
         """List the batches, newest first."""
-        data, more = _page(list(self.batches), query, "after")
-        shown = [self.shown(id_) for id_ in data]
-        ends = {"first_id": data[0] if data else None, "last_id": data[-1] if data else None}
-        return {"object": "list", "data": shown, **ends, "has_more": more}
+        return {"object": "list", **super().page(query)}
 
     def shown(self, id_: str) -> Body:
         """Return a batch as its provider shows it."""
-        batch = self._find(id_)
+        batch = self.found(id_)
         status = "failed" if batch.errors else "in_progress"
         kinds = [outcome.fault for _, outcome in batch.done]
         if not batch.errors and batch.over:
@@ -214,10 +251,9 @@ class FileDesk:
             "metadata": batch.about.get("metadata"),
         }
 
-    def _find(self, id_: str) -> Batch:
-        if id_ not in self.batches:
-            raise Failure(404, f"No batch found with id '{id_}'.", code="not_found", param="batch_id")
-        return self.batches[id_]
+    def unknown(self, id_: str) -> Failure:
+        """Return what the provider says of a batch that it does not have."""
+        return Failure(404, f"No batch found with id '{id_}'.", code="not_found", param="batch_id")
 
     def _results(self, batch: Batch) -> tuple[str | None, str | None]:
         """Return the ids of output and error file, which are written when first asked for."""
@@ -251,11 +287,11 @@ class FileDesk:
         return first, second
 
 
-class MessageDesk:
+class MessageDesk(Desk):
     """Anthropic's message batches."""
 
-    def __init__(self) -> None:
-        self.batches: dict[str, Batch] = {}
+    prefix = "msgbatch_sim"
+    cursor = "after_id"
 
     def create(self, body: Body, answer: Answering, seconds: float, base: str) -> Body:
         """Begin a batch; ``base`` is where its results will be read."""
@@ -281,26 +317,11 @@ class MessageDesk:
                 raise Failure(400, f"{where}.params: Input should be an object")
             seen.add(request["custom_id"])
         done = [(one["custom_id"], answer("messages", one["params"])) for one in requests]
-        batch = Batch(f"msgbatch_sim{len(self.batches) + 1:06d}", {"base": base}, done)
-        batch.ready_at = batch.created + max([seconds, *(one.seconds for _, one in done)])
-        self.batches[batch.id] = batch
-        return self.shown(batch.id)
-
-    def cancel(self, id_: str) -> Body:
-        """Stop a batch."""
-        self._find(id_).cancel()
-        return self.shown(id_)
-
-    def page(self, query: Mapping[str, str]) -> Body:
-        """List the batches, newest first."""
-        data, more = _page(list(self.batches), query, "after_id")
-        shown = [self.shown(id_) for id_ in data]
-        ends = {"first_id": data[0] if data else None, "last_id": data[-1] if data else None}
-        return {"data": shown, **ends, "has_more": more}
+        return self._begun({"base": base}, done, seconds)
 
     def shown(self, id_: str) -> Body:
         """Return a batch as its provider shows it."""
-        batch = self._find(id_)
+        batch = self.found(id_)
         counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
         for _, outcome in batch.results():
             counts[_kind(outcome) if batch.over else "processing"] += 1
@@ -319,7 +340,7 @@ class MessageDesk:
 
     def results(self, id_: str) -> bytes:
         """Return the results as lines."""
-        batch = self._find(id_)
+        batch = self.found(id_)
         if not batch.over:
             raise Failure(404, f"{id_} has no available results yet")
         lines: list[bytes] = []
@@ -333,10 +354,9 @@ class MessageDesk:
             lines += _spoilt({"custom_id": id_, "result": result}, outcome.fault)
         return b"\n".join(lines) + b"\n"
 
-    def _find(self, id_: str) -> Batch:
-        if id_ not in self.batches:
-            raise Failure(404, f"Message batch {id_} not found")
-        return self.batches[id_]
+    def unknown(self, id_: str) -> Failure:
+        """Return what the provider says of a batch that it does not have."""
+        return Failure(404, f"Message batch {id_} not found")
 
 
 UNMADE = {
